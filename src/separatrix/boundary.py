@@ -1,0 +1,182 @@
+"""Where the decision boundary was met."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from separatrix.checks import require, require_count
+from separatrix.norms import Norm
+
+if TYPE_CHECKING:
+    import pandas
+
+    from separatrix.subspaces import Subspace
+
+Index = slice | int | Sequence[int] | Tensor
+"""What selects samples: a slice, whole numbers, or a mask; a single number keeps the batch axis."""
+
+_COLUMNS = ("own", "rival", "found", "distance", "raw_distance", "alignment", "steps", "forwards", "gradients")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoundaryPoints:
+    """Where the boundary was met from each start, and how far that is: an upper bound on the true distance.
+
+    A sample for which no boundary was found stays in the batch: ``found`` is false, its distance is infinite,
+    its end and its normal are NaN, its rival is −1.
+
+    Attributes:
+        start: Points measured from ``(n, *shape)``.
+        end: Points met, on the boundary or a hair beyond it ``(n, *shape)``.
+        normals: Unit vectors (ℓ2) at ``end`` that point out of the region left ``(n, *shape)``.
+        found: Whether the boundary was met ``(n,)``.
+        own: The model's own answer at ``start`` ``(n,)``.
+        rival: The strongest other class at ``end`` ``(n,)``.
+        raw_distance: Length before refinement, overshoot included ``(n,)``.
+        steps: Steps walked ``(n,)``.
+        forwards: Evaluations of the model ``(n,)``.
+        gradients: Gradients of one logit or margin ``(n,)``.
+        ids: Numbers that name the samples ``(n,)``.
+        norm: The norm whose shortest displacement was sought.
+        subspace: Where displacements were allowed; ``None`` is everywhere.
+    """
+
+    start: Tensor
+    end: Tensor
+    normals: Tensor
+    found: Tensor
+    own: Tensor
+    rival: Tensor
+    raw_distance: Tensor
+    steps: Tensor
+    forwards: Tensor
+    gradients: Tensor
+    ids: Tensor
+    norm: Norm
+    subspace: Subspace | None = None
+
+    @property
+    def perturbation(self) -> Tensor:
+        """Displacement r = end − start ``(n, *shape)``; NaN where no boundary was found."""
+        return self.end - self.start
+
+    @property
+    def distance(self) -> Tensor:
+        """Length ‖r‖_p of the displacement ``(n,)``; infinite where no boundary was found."""
+        return self.norm.length(self.perturbation).where(self.found, torch.inf)
+
+    @property
+    def alignment(self) -> Tensor:
+        """How nearly the displacement is the shortest nearby: 1 exactly where its length is stationary ``(n,)``.
+
+        ⟨r, P n⟩ / (‖r‖_p ‖P n‖_q) with P the projection on the subspace and q the dual exponent. NaN where no
+        boundary was found, where r is zero, and where the normal is orthogonal to the subspace.
+        """
+        normals = self.normals if self.subspace is None else self.subspace.project(self.normals)
+        along = (self.perturbation * normals).flatten(1).sum(1)
+        return along / (self.norm.length(self.perturbation) * self.norm.dual_length(normals))
+
+    @property
+    def improvement(self) -> Tensor:
+        """How many times longer the walk was than its refinement ``(n,)``; NaN where no boundary was found."""
+        return self.raw_distance / self.distance
+
+    @property
+    def share_found(self) -> float:
+        """Share of the samples whose boundary was met; NaN for an empty batch."""
+        return float(self.found.double().mean())
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def __getitem__(self, index: Index) -> BoundaryPoints:
+        rows = _rows(index, self.start.device)
+        subspace = None if self.subspace is None else self.subspace[rows]
+        return replace(self._map(lambda tensor: tensor[rows]), subspace=subspace)
+
+    def __repr__(self) -> str:
+        found = f"{int(self.found.sum())} of {len(self)} found, {self.norm}"
+        within = "" if self.subspace is None else f" within {self.subspace.dim} dimensions"
+        return f"BoundaryPoints: {found}{within}{_spread(self)}{_cost(self)}"
+
+    def to(self, device: torch.device | str) -> BoundaryPoints:
+        """The same answer on another device."""
+        return self._map(lambda tensor: tensor.to(device))
+
+    def nearest(self, count: int) -> BoundaryPoints:
+        """The ``count`` samples nearest to their boundary, nearest first; fewer when fewer were found."""
+        require_count(count, "count")
+        order = self.distance.argsort(stable=True)
+        return self[order[self.found[order]][:count]]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a sample: identity, classes, whether found, lengths, alignment and counts."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("`to_pandas` needs pandas: pip install 'separatrix[pandas]'") from error
+        columns = {name: getattr(self, name).cpu().numpy() for name in _COLUMNS}
+        return pandas.DataFrame({"id": self.ids.cpu().numpy(), **columns})
+
+    @staticmethod
+    def cat(parts: Iterable[BoundaryPoints]) -> BoundaryPoints:
+        """One answer from several, in their order; their norm and subspace must be the same."""
+        answers = list(parts)
+        require(len(answers) > 0, "parts", "hold at least one answer", "none")
+        first = answers[0]
+        norms = sorted({str(part.norm) for part in answers})
+        require(len(norms) == 1, "parts", "share one norm", " and ".join(norms))
+        same = all(part.subspace is first.subspace or part.subspace == first.subspace for part in answers)
+        require(same, "parts", "share one subspace", "different ones", "Keep them apart: their lengths do not compare.")
+        joined = {name: torch.cat([getattr(part, name) for part in answers]) for name in _tensors(first)}
+        return replace(first, **joined)
+
+    def _map(self, change: Callable[[Tensor], Tensor]) -> BoundaryPoints:
+        changed: dict[str, Any] = {name: change(tensor) for name, tensor in _tensors(self).items()}
+        return replace(self, **changed)
+
+
+def percentile(lengths: Tensor, share: float) -> float:
+    """The least length that at least ``share`` of the samples do not exceed; NaN when there are no samples.
+
+    The inverse of the empirical distribution, one of the lengths themselves: infinite lengths, which stand for
+    "farther than was searched", count as samples and never mix with finite ones. At one half it is the lower median.
+    """
+    if len(lengths) == 0:
+        return math.nan
+    rank = math.ceil(share * len(lengths) - 1e-9)
+    return float(lengths.kthvalue(max(rank, 1)).values)
+
+
+def _tensors(boundary: BoundaryPoints) -> dict[str, Tensor]:
+    named = {field.name: getattr(boundary, field.name) for field in fields(boundary)}
+    return {name: value for name, value in named.items() if isinstance(value, Tensor)}
+
+
+def _rows(index: Index, device: torch.device) -> slice | Tensor:
+    if isinstance(index, slice):
+        return index
+    empty = not isinstance(index, (int, Tensor)) and len(index) == 0
+    rows = torch.as_tensor(index, device=device, dtype=torch.long if empty else None)
+    require(rows.ndim <= 1, "index", "have one axis", f"shape {tuple(rows.shape)}")
+    return rows.reshape(-1)
+
+
+def _spread(boundary: BoundaryPoints) -> str:
+    if not boundary.found.any():
+        return ""
+    low, median, high = (percentile(boundary.distance, share) for share in (0.05, 0.5, 0.95))
+    return f" median {median:.3g} (5–95 %: {low:.2g}–{high:.2g}), upper bounds"
+
+
+def _cost(boundary: BoundaryPoints) -> str:
+    if len(boundary) == 0:
+        return ""
+    gradients, forwards = (float(count.double().mean()) for count in (boundary.gradients, boundary.forwards))
+    return f"; {gradients:.1f} gradients and {forwards:.1f} forwards a point"
