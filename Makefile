@@ -1,0 +1,42 @@
+# `make demo` and `make test` each work alone on a fresh clone: Python 3.11 or newer, make and a package registry.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/.ready
+LINTED := src tests docs examples benchmarks
+
+# Two test workers share the machine, one thread each.
+ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.PHONY: setup demo test check lint soak bench docs
+.NOTPARALLEL:
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: $(READY)
+	$(BIN)/python examples/margins.py
+
+test: $(READY)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q
+
+check: lint test demo
+
+lint: $(READY)
+	$(BIN)/ruff check $(LINTED)
+	$(BIN)/ruff format --check $(LINTED)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+soak: $(READY)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -m slow
+
+bench: $(READY)
+	set -e; for script in benchmarks/[a-z]*.py; do $(BIN)/python "$$script"; done
+
+docs: $(READY)
+	$(BIN)/python docs/draw_layers.py
