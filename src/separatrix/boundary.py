@@ -23,6 +23,8 @@ Index = slice | int | Sequence[int] | Tensor
 
 _COLUMNS = ("own", "rival", "found", "distance", "raw_distance", "alignment", "steps", "forwards", "gradients")
 
+_NUMBERS_HELD = 2**24  # in the bases of subspaces that samples have of their own
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoundaryPoints:
@@ -78,7 +80,7 @@ class BoundaryPoints:
         ⟨r, P n⟩ / (‖r‖_p ‖P n‖_q) with P the projection on the subspace and q the dual exponent. NaN where no
         boundary was found, where r is zero, and where the normal is orthogonal to the subspace.
         """
-        normals = self.normals if self.subspace is None else self.subspace.project(self.normals)
+        normals = _within(self.subspace, self.normals, self.ids)
         along = (self.perturbation * normals).flatten(1).sum(1)
         return along / (self.norm.length(self.perturbation) * self.norm.dual_length(normals))
 
@@ -96,7 +98,7 @@ class BoundaryPoints:
         return len(self.start)
 
     def __getitem__(self, index: Index) -> BoundaryPoints:
-        rows = _rows(index, self.start.device)
+        rows = _rows(index)
         subspace = None if self.subspace is None else self.subspace[rows]
         return replace(self._map(lambda tensor: tensor[rows]), subspace=subspace)
 
@@ -132,9 +134,10 @@ class BoundaryPoints:
         first = answers[0]
         norms = sorted({str(part.norm) for part in answers})
         require(len(norms) == 1, "parts", "share one norm", " and ".join(norms))
-        same = all(part.subspace is first.subspace or part.subspace == first.subspace for part in answers)
+        same = all(part.subspace is first.subspace for part in answers)
         require(same, "parts", "share one subspace", "different ones", "Keep them apart: their lengths do not compare.")
-        joined = {name: torch.cat([getattr(part, name) for part in answers]) for name in _tensors(first)}
+        columns = {name: [getattr(part, name) for part in answers] for name in _tensors(first)}
+        joined: dict[str, Any] = {name: torch.cat(column) for name, column in columns.items()}
         return replace(first, **joined)
 
     def _map(self, change: Callable[[Tensor], Tensor]) -> BoundaryPoints:
@@ -159,11 +162,24 @@ def _tensors(boundary: BoundaryPoints) -> dict[str, Tensor]:
     return {name: value for name, value in named.items() if isinstance(value, Tensor)}
 
 
-def _rows(index: Index, device: torch.device) -> slice | Tensor:
+def _within(subspace: Subspace | None, normals: Tensor, ids: Tensor) -> Tensor:
+    """P n of each sample, few samples at a time where each has a basis of its own."""
+    if subspace is None:
+        return normals
+    if not subspace.per_sample:
+        return subspace.project(normals)
+    few = max(_NUMBERS_HELD // max(subspace.dim * normals[:1].numel(), 1), 1)
+    blocks = [slice(first, first + few) for first in range(0, len(normals), few)]
+    bases = (subspace[rows].realise(ids[rows], like=normals[rows]) for rows in blocks)
+    projected = [basis.project(normals[rows]) for basis, rows in zip(bases, blocks, strict=True)]
+    return torch.cat(projected) if projected else normals
+
+
+def _rows(index: Index) -> slice | Tensor:
     if isinstance(index, slice):
         return index
     empty = not isinstance(index, (int, Tensor)) and len(index) == 0
-    rows = torch.as_tensor(index, device=device, dtype=torch.long if empty else None)
+    rows = torch.as_tensor(index, device="cpu", dtype=torch.long if empty else None)
     require(rows.ndim <= 1, "index", "have one axis", f"shape {tuple(rows.shape)}")
     return rows.reshape(-1)
 
