@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LINTED := src tests docs examples benchmarks
 
-# Two test workers share the machine, one thread each.
+# Two test workers share the machine, one thread each; small networks gain nothing from more.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: setup demo test check lint soak bench docs
@@ -19,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(READY)
-	$(BIN)/python examples/margins.py
+	$(ONE_THREAD) $(BIN)/python examples/margins.py
 
 test: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q

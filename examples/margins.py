@@ -18,15 +18,15 @@ import separatrix as sx
 from separatrix.data import DataSet
 from separatrix.plots import margin_distribution, nearest_samples
 
-EPOCHS, BATCH, POINTS = 12, 100, 500
+EPOCHS, BATCH, POINTS = 12, 50, 500
 
 
 def lenet() -> nn.Sequential:
     """Two convolutions and two dense layers, 28 × 28 pixels to ten logits."""
     return nn.Sequential(
-        nn.Conv2d(1, 16, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(16, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(32 * 7 * 7, 64), nn.ReLU(), nn.Linear(64, 10),
+        nn.Conv2d(1, 8, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(16 * 7 * 7, 64), nn.ReLU(), nn.Linear(64, 10),
     )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def trained_classifier(data: DataSet) -> sx.Classifier:
 
 def draw(answers: list[sx.BoundaryPoints], classes: tuple[str, ...], path: Path) -> None:
     """One column a norm: all margins above, the samples nearest to the boundary below."""
-    figure, axes = plt.subplots(2, len(answers), figsize=(13, 9.5), height_ratios=(1, 1.2), layout="constrained")
+    figure, axes = plt.subplots(2, len(answers), figsize=(13, 9), height_ratios=(1, 1.2), layout="constrained")
     for boundary, (above, below) in zip(answers, axes.T, strict=True):
         margin_distribution(boundary, unit="pixels in [0, 1]", ax=above)
         nearest_samples(boundary, classes=classes, ax=below)
