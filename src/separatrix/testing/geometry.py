@@ -1,8 +1,8 @@
 """Classifiers whose boundary is known exactly: how far it is, which way it faces and how it bends.
 
-They take inputs ``(n, *shape)`` of any shape, precision and device. Geometry is computed in float64 and returned in the
-precision of the points. Normals leave the region the model puts the point in; curvature is positive where that region is
-locally convex. At points with several nearest boundary points, such as a centre, one of them is chosen.
+They take inputs ``(n, *shape)`` of any shape, precision and device. Geometry is computed in float64 and returned in
+the precision of the points. Normals leave the region the model puts the point in; curvature is positive where that
+region is locally convex. At points with several nearest boundary points, such as a centre, one of them is chosen.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Ball:
         """Length ``(n,)`` of the shortest step to the sphere, in ℓ2 or ℓ∞."""
         require(norm.p in (2, math.inf), "norm", "be L2 or Linf", norm)
         offset = self._offset(_flat(points))
-        length = offset.norm(dim=1)
+        length = _length(offset)
         if norm.p == 2:
             return (self.radius - length).abs().to(points.dtype)
         steps = _cube_exit(offset, self.radius), _cube_entry(offset, self.radius)
@@ -194,7 +194,7 @@ class Quadric:
 
     def distance(self, points: Tensor) -> Tensor:
         """ℓ2 length ``(n,)`` of the shortest step to ``F = 0``; ``inf`` where F has one sign."""
-        return self._step(_flat(points)).norm(dim=1).nan_to_num(nan=torch.inf).to(points.dtype)
+        return _length(self._step(_flat(points))).nan_to_num(nan=torch.inf).to(points.dtype)
 
     def foot(self, points: Tensor) -> Tensor:
         """The nearest point of ``F = 0`` in ℓ2 ``(n, *shape)``; NaN where there is none."""
@@ -218,7 +218,7 @@ class Quadric:
         gradient = self._gradient(_flat(boundary))
         tangent = torch.linalg.qr(gradient[:, :, None], mode="complete").Q[:, :, 1:]
         bends = tangent.mT @ self._hessian(gradient) @ tangent * _sign(own == 0)[:, None, None]
-        return (torch.linalg.eigvalsh(bends) / gradient.norm(dim=1, keepdim=True)).to(boundary.dtype)
+        return (torch.linalg.eigvalsh(bends) / _length(gradient)[:, None]).to(boundary.dtype)
 
     def _value(self, flat: Tensor) -> Tensor:
         matrix, vector = self.matrix.to(flat), self.vector.to(flat)
@@ -235,7 +235,7 @@ class Quadric:
         largest = bends.abs().amax()
         bends = bends.where(bends.abs() > 1e-13 * largest, 0)
         slopes = self._gradient(flat) @ axes
-        noise = 1e-14 * (largest * flat.norm(dim=1) + self.vector.to(flat).norm())
+        noise = 1e-14 * (largest * _length(flat) + _length(self.vector.to(flat)))
         slopes = slopes.where(slopes.abs() > noise[:, None], 0)
         value = self._value(flat)
         side = _sign(value > 0)[:, None]
@@ -299,7 +299,7 @@ class TwoBalls:
         flat = _flat(points)
         require(flat.shape[1] >= 2, "points", "have two dimensions or more", flat.shape[1])
         feet = torch.stack([self._on_a(flat), self._on_b(flat), self._on_crease(flat)])
-        lengths = (feet - flat).norm(dim=2)
+        lengths = _length(feet - flat)
         lengths[0].masked_fill_(self._within(feet[0], self.centre_b, self.radius_b), torch.inf)
         lengths[1].masked_fill_(self._within(feet[1], self.centre_a, self.radius_a), torch.inf)
         distance, piece = lengths.nan_to_num(nan=torch.inf).min(0)
@@ -317,7 +317,7 @@ class TwoBalls:
         """Nearest point of the spheres' intersection; NaN if they do not meet."""
         a, b = self.centre_a.to(flat), self.centre_b.to(flat)
         axis = _unit((b - a)[None])
-        gap = (b - a).norm()
+        gap = _length(b - a)
         along = (gap**2 + self.radius_a**2 - self.radius_b**2) / (2 * gap)
         middle = a + along * axis
         across = (flat - middle) - ((flat - middle) @ axis.T) * axis
@@ -325,7 +325,7 @@ class TwoBalls:
 
     @staticmethod
     def _within(feet: Tensor, centre: Tensor, radius: float) -> Tensor:
-        return (feet - centre.to(feet)).norm(dim=1) < radius * (1 - 1e-12)
+        return _length(feet - centre.to(feet)) < radius * (1 - 1e-12)
 
 
 def _flat(points: Tensor) -> Tensor:
@@ -340,9 +340,13 @@ def _sign(positive: Tensor) -> Tensor:
     return 2.0 * positive.double() - 1.0
 
 
+def _length(vectors: Tensor) -> Tensor:
+    return torch.linalg.vector_norm(vectors, dim=-1)
+
+
 def _unit(vectors: Tensor, otherwise: Tensor | None = None) -> Tensor:
     """Vectors ``(n, d)`` of length one; ``otherwise``, by default the first axis, in place of zero."""
-    length = vectors.norm(dim=1, keepdim=True)
+    length = _length(vectors)[:, None]
     if otherwise is None:
         otherwise = torch.eye(1, vectors.shape[1], dtype=vectors.dtype, device=vectors.device)
     return torch.where(length > 0, vectors / length.where(length > 0, 1), otherwise)

@@ -52,6 +52,6 @@ def _multipliers(rows: Array, heights: Array) -> Array:
 
 def _solved(rows: Array, heights: Array, active: NDArray[np.bool_], rough: Array) -> Array:
     """The least-norm solution of the active rows, unless rounding has made them the wrong ones."""
-    exact: Array = np.linalg.lstsq(rows[active], heights[active], rcond=None)[0]
+    exact = np.asarray(np.linalg.lstsq(rows[active], heights[active], rcond=None)[0], dtype=np.float64)
     slack = 1e-9 * (1 + np.abs(heights).max())
     return exact if np.all(rows @ exact >= heights - slack) else rough

@@ -11,7 +11,8 @@ def shortest_descent(value: Tensor, slopes: Tensor, bends: Tensor, halvings: int
 
     Stationary steps are ``r_i = −μ slope_i / (1 + μ bend_i)``. The shortest has every denominator non-negative (Moré,
     1993), where the function falls as μ grows, so one bisection finds it, with μ = τ / (1 + ω τ) and ω the steepest
-    downward bend. Where the slope along that bend vanishes, the step may leave on either side: a slope of 1e-60 picks one.
+    downward bend. Where the slope along that bend vanishes the step may leave on either side: a slope of 1e-60 picks
+    one.
     """
     downward = bends.amin(1, keepdim=True).neg().clamp_min(0)
     steepest = torch.zeros_like(bends).scatter(1, bends.argmin(1, keepdim=True), 1.0) * (downward > 0)

@@ -28,7 +28,7 @@ def tiny_network(
     generator: torch.Generator,
     dtype: torch.dtype = torch.float64,
 ) -> nn.Sequential:
-    """A random fully-connected ReLU network in eval mode, its classes balanced over standard Gaussian points.
+    """A random fully-connected ReLU network in eval mode, its logits centred over standard Gaussian points.
 
     Args:
         inputs: Input dimensions d.
@@ -51,7 +51,7 @@ def tiny_network(
 
 
 def exact_distance(network: nn.Sequential, points: Tensor, norm: Norm = L2) -> Tensor:
-    """Length ``(n,)``, float64, of the shortest step that lifts some rival to the network's answer; ``inf`` if none does.
+    """Length ``(n,)``, float64, of the shortest step that lifts some rival to the own class; ``inf`` if none does.
 
     In ℓ2 every activation pattern within reach is visited and the point projected onto its part of the rival's region
     (exact to rounding). In ℓ∞ one mixed-integer programme a point decides all patterns at once (exact to about 1e-6 of
@@ -71,7 +71,7 @@ def exact_distance(network: nn.Sequential, points: Tensor, norm: Norm = L2) -> T
 
 
 def _gaussian_layer(before: int, after: int, generator: torch.Generator, dtype: torch.dtype) -> nn.Linear:
-    layer = nn.Linear(before, after, dtype=dtype)
+    layer = nn.Linear(before, after, device="meta", dtype=dtype).to_empty(device="cpu")
     draw = torch.randn(after, before + 1, generator=generator, dtype=dtype)
     with torch.no_grad():
         layer.weight.copy_(draw[:, 1:] * math.sqrt(2 / before))
@@ -83,7 +83,8 @@ def _layers(network: nn.Sequential) -> Layers:
     parts = [part for part in network if not isinstance(part, nn.Flatten)]
     alternate = [nn.ReLU if place % 2 else nn.Linear for place in range(len(parts))]
     sound = len(parts) % 2 == 1 and all(isinstance(part, kind) for part, kind in zip(parts, alternate, strict=True))
-    require(sound, "network", "alternate Linear and ReLU, Linear first and last", [type(part).__name__ for part in parts])
+    got = [type(part).__name__ for part in parts]
+    require(sound, "network", "alternate Linear and ReLU, Linear first and last", got)
     return [_affine(part) for part in parts[::2]]
 
 
