@@ -36,7 +36,7 @@ soak: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m slow
 
 bench: $(READY)
-	set -e; for script in benchmarks/[a-z]*.py; do $(BIN)/python "$$script"; done
+	$(BIN)/python -m benchmarks.run
 
 docs: $(READY)
 	$(BIN)/python docs/draw_layers.py

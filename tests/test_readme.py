@@ -1,0 +1,23 @@
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+
+
+def test_the_ten_lines_run_as_they_stand(capsys):
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    network = nn.Sequential(nn.Flatten(), nn.Linear(28 * 28, 10))
+    names = {"network": network}
+    exec(example, names)
+    assert names["boundary"].found.all()
+    assert torch.equal(names["boundary"].ids, names["data"].ids)
+    assert "1,000" in capsys.readouterr().out.replace("1000", "1,000")
+
+
+@pytest.mark.parametrize("target", re.findall(r"\]\(([^)#:]+)\)", README))
+def test_what_the_readme_points_to_is_there(target):
+    assert (Path(__file__).parent.parent / target).exists()
