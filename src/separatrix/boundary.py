@@ -46,7 +46,8 @@ class BoundaryPoints:
         gradients: Gradients of one logit or margin ``(n,)``.
         ids: Numbers that name the samples ``(n,)``.
         norm: The norm whose shortest displacement was sought.
-        subspace: Where displacements were allowed; ``None`` is everywhere.
+        subspace: Where displacements were allowed; ``None`` is everywhere. One drawn from (seed, id) is kept as it
+            was given: ``subspace.realise(ids, like=start)`` makes its bases.
     """
 
     start: Tensor
@@ -99,12 +100,12 @@ class BoundaryPoints:
 
     def __getitem__(self, index: Index) -> BoundaryPoints:
         rows = _rows(index)
-        subspace = None if self.subspace is None else self.subspace[rows]
+        subspace = None if self.subspace is None else _chosen(self.subspace, rows)
         return replace(self._map(lambda tensor: tensor[rows]), subspace=subspace)
 
     def __repr__(self) -> str:
         found = f"{int(self.found.sum())} of {len(self)} found, {self.norm}"
-        within = "" if self.subspace is None else f" within {self.subspace.dim} dimensions"
+        within = "" if self.subspace is None else f" in a subspace of dimension {self.subspace.dim}"
         return f"BoundaryPoints: {found}{within}{_spread(self)}{_cost(self)}"
 
     def to(self, device: torch.device | str) -> BoundaryPoints:
@@ -170,9 +171,14 @@ def _within(subspace: Subspace | None, normals: Tensor, ids: Tensor) -> Tensor:
         return subspace.project(normals)
     few = max(_NUMBERS_HELD // max(subspace.dim * normals[:1].numel(), 1), 1)
     blocks = [slice(first, first + few) for first in range(0, len(normals), few)]
-    bases = (subspace[rows].realise(ids[rows], like=normals[rows]) for rows in blocks)
+    bases = (_chosen(subspace, rows).realise(ids[rows], like=normals[rows]) for rows in blocks)
     projected = [basis.project(normals[rows]) for basis, rows in zip(bases, blocks, strict=True)]
     return torch.cat(projected) if projected else normals
+
+
+def _chosen(subspace: Subspace, rows: slice | Tensor) -> Subspace:
+    """The subspaces of some samples; one that is drawn from their ids waits for those."""
+    return subspace if subspace.samples == 0 else subspace[rows]
 
 
 def _rows(index: Index) -> slice | Tensor:

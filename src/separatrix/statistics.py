@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
+import numpy
 import torch
 from torch import Tensor
 
@@ -99,8 +100,9 @@ class MarginSummary:
         return self.found / self.count
 
     def __str__(self) -> str:
-        within = "" if self.dim is None else f", within {self.dim} dimensions"
-        title = f"Distance to the decision boundary in {self.norm}{within}, in {self.units}: upper bounds"
+        within = "" if self.dim is None else f" and a subspace of dimension {self.dim}"
+        measured = f"Distance to the decision boundary in {self.norm}{within}, in {self.units}"
+        title = f"{measured}: upper bounds, with {100 * self.confidence:g} % intervals"
         lengths = _length_lines(self) if self.found else ["no boundary met: every sample is farther than was searched"]
         cost = f"cost       {self.gradients:.1f} gradients and {self.forwards:.1f} forwards a sample"
         return "\n  ".join([title, _share_line(self), *lengths, *_ratio_lines(self), cost])
@@ -230,19 +232,19 @@ def _deviation(values: Tensor) -> float:
 
 
 def _bootstrap(numbers: _Numbers, resamples: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean, median and relative length of each resample ``(resamples,)``, as counts of the samples in it."""
+    """Mean, median and relative length of each resample ``(resamples,)``; one resample is held at a time."""
     order = numbers.distance.argsort()
     distance, found, sized = numbers.distance[order], numbers.found[order], numbers.sized[order]
     relative = numbers.relative[order].where(sized, 0)
-    columns = torch.stack([distance.where(found, 0), found.double(), relative, sized.double()], dim=1)
-    count, middle = len(order), torch.tensor((len(order) + 1) // 2)
-    generator = torch.Generator().manual_seed(seed)
-    sums, medians = torch.empty(resamples, 4, dtype=torch.float64), torch.empty(resamples, dtype=torch.float64)
+    columns = torch.stack([distance.where(found, 0), found.double(), relative, sized.double()], dim=1).numpy()
+    count, generator = len(order), numpy.random.default_rng(seed)
+    sums, middles = numpy.empty((resamples, 4)), numpy.empty(resamples, dtype=numpy.int64)
     for row in range(resamples):
-        drawn = torch.randint(count, (count,), generator=generator).bincount(minlength=count)
-        sums[row] = drawn.double() @ columns
-        medians[row] = distance[torch.searchsorted(drawn.cumsum(0), middle)]
-    return sums[:, 0] / sums[:, 1], medians, sums[:, 2] / sums[:, 3]
+        times_drawn = numpy.bincount(generator.integers(count, size=count), minlength=count)
+        sums[row] = times_drawn @ columns
+        middles[row] = times_drawn.cumsum().searchsorted((count + 1) // 2)
+    totals = torch.from_numpy(sums)
+    return totals[:, 0] / totals[:, 1], distance[torch.from_numpy(middles)], totals[:, 2] / totals[:, 3]
 
 
 def _interval(draws: Tensor, confidence: float) -> Interval:
@@ -264,6 +266,9 @@ def _ratio(inside: _Numbers, everywhere: _Numbers) -> SubspaceRatio:
     require(inside.dim is not None, "boundary", "be restricted to a subspace to be held against a reference", "none")
     require(everywhere.dim is None, "reference", "be unrestricted", f"a subspace of dimension {everywhere.dim}")
     require(inside.norm == everywhere.norm, "reference", f"be in {inside.norm}", str(everywhere.norm))
+    require(
+        inside.inputs == everywhere.inputs, "reference", f"have {inside.inputs} input dimensions", everywhere.inputs
+    )
     assert inside.dim is not None
     order, other = _matched(inside, everywhere)
     both = inside.found[order] & everywhere.found[other] & (everywhere.distance[other] > 0)
@@ -290,8 +295,8 @@ def _matched(inside: _Numbers, everywhere: _Numbers) -> tuple[Tensor, Tensor]:
 
 def _share_line(summary: MarginSummary) -> str:
     low, high = summary.share_interval
-    interval = f"{100 * summary.confidence:g} % interval {100 * low:.1f}–{100 * high:.1f} %"
-    return f"found      {summary.found} of {summary.count}: {100 * summary.share_found:.1f} % ({interval})"
+    share = f"{100 * summary.share_found:.1f} % ({100 * low:.1f}–{100 * high:.1f} %)"
+    return f"found      {summary.found} of {summary.count}, {share}"
 
 
 def _length_lines(summary: MarginSummary) -> list[str]:
@@ -302,7 +307,7 @@ def _length_lines(summary: MarginSummary) -> list[str]:
         f"5 %, 95 %  {summary.p5:.4g}, {summary.p95:.4g}: shares of all with a boundary that near",
         f"relative   {summary.relative:.4g} ({relative}): mean of ‖r‖/‖x‖, of those found",
         f"raw        mean {summary.raw_mean:.4g}, median {summary.raw_median:.4g}: before refinement, with overshoot",
-        f"alignment  {summary.alignment:.4g} in the median: 1 where no nearby boundary point is nearer",
+        f"alignment  {summary.alignment:.4g} in the median: 1 where the length is stationary along the boundary",
     ]
 
 
@@ -310,9 +315,10 @@ def _ratio_lines(summary: MarginSummary) -> list[str]:
     ratio = summary.ratio
     if ratio is None:
         return []
-    values = f"{ratio.mean_of_ratios:.4g} ± {ratio.deviation:.2g} (mean and deviation of ratios)"
-    meaning = f"sqrt(m/d)·‖r_S‖/‖r‖, of {ratio.count} found in both; about 1 in a random subspace"
-    return [f"β          {values}, {ratio.ratio_of_means:.4g} (ratio of means): {meaning}"]
+    values = (
+        f"{ratio.mean_of_ratios:.4g} ± {ratio.deviation:.2g} mean of ratios, {ratio.ratio_of_means:.4g} ratio of means"
+    )
+    return [f"β          {values}: sqrt(m/d)·‖r_S‖/‖r‖ of {ratio.count} found in both, about 1 by chance"]
 
 
 def _span(interval: Interval) -> str:
