@@ -218,7 +218,8 @@ class Quadric:
         gradient = self._gradient(_flat(boundary))
         tangent = torch.linalg.qr(gradient[:, :, None], mode="complete").Q[:, :, 1:]
         bends = tangent.mT @ self._hessian(gradient) @ tangent * _sign(own == 0)[:, None, None]
-        return (torch.linalg.eigvalsh(bends) / _length(gradient)[:, None]).to(boundary.dtype)
+        eigenvalues: Tensor = torch.linalg.eigvalsh(bends)
+        return (eigenvalues / _length(gradient)[:, None]).to(boundary.dtype)
 
     def _value(self, flat: Tensor) -> Tensor:
         matrix, vector = self.matrix.to(flat), self.vector.to(flat)
@@ -231,6 +232,7 @@ class Quadric:
         return flat @ self._hessian(flat) + self.vector.to(flat)
 
     def _step(self, flat: Tensor) -> Tensor:
+        axes: Tensor
         bends, axes = torch.linalg.eigh(self._hessian(flat))
         largest = bends.abs().amax()
         bends = bends.where(bends.abs() > 1e-13 * largest, 0)
@@ -341,7 +343,8 @@ def _sign(positive: Tensor) -> Tensor:
 
 
 def _length(vectors: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(vectors, dim=-1)
+    lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1)
+    return lengths
 
 
 def _unit(vectors: Tensor, otherwise: Tensor | None = None) -> Tensor:
