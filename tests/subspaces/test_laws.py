@@ -35,6 +35,7 @@ ONE_FOR_ALL = {
     "full": lambda: full(SHAPE),
     "span": lambda: span(vectors(3)),
     "random": lambda: random(SHAPE, 11, generator=generator()),
+    "random, nearly all": lambda: random(SHAPE, 80, generator=generator()),
     "random within": lambda: random(SHAPE, 5, generator=generator(), within=dct_block(SHAPE, 3)),
     "scrambled": lambda: random(SHAPE, 11, generator=generator(), dense_limit=1),
     "block": lambda: dct_block(SHAPE, 3, 2, 4),

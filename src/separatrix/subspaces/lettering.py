@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from separatrix.checks import require, require_count
-from separatrix.subspaces.base import Subspace, orthonormalised, require_shape, spanned
+from separatrix.subspaces.base import Subspace, require_shape, spanned
 
 _ROUNDS = 10
 _NEW_SHARE = 1e-4  # of an image's length that the images before it must leave over
@@ -38,21 +38,22 @@ def words(
     count = max(1, math.prod(sizes) // 228) if dim is None else dim
     require_count(count, "dim")
     require(count <= math.prod(sizes[-2:]), "dim", f"be at most the {math.prod(sizes[-2:])} pixels of a channel", count)
-    rows = _independent_images(words, sizes[-2:], count, generator)
+    rows = _orthonormal_images(words, sizes[-2:], count, generator)
     channels = math.prod(sizes[:-2])
-    alike = orthonormalised(rows, sizes[-2:])[:, None].expand(-1, channels, -1, -1) / math.sqrt(channels)
+    alike = rows[:, None].expand(-1, channels, -1, -1) / math.sqrt(channels)
     return spanned(alike.reshape(count, *sizes), sizes, f"span of the words {', '.join(words)}")
 
 
-def _independent_images(words: Sequence[str], plane: tuple[int, ...], count: int, generator: torch.Generator) -> Tensor:
+def _orthonormal_images(words: Sequence[str], plane: tuple[int, ...], count: int, generator: torch.Generator) -> Tensor:
     images = torch.empty(0, *plane, dtype=torch.float64)
     for _ in range(_ROUNDS):
         drawn = [_written(words[i % len(words)], plane, generator) for i in range(len(images), count)]
         images = torch.cat([images, torch.stack(drawn)])
-        left_over = torch.linalg.qr(images.flatten(1).T).R.diagonal().abs()
-        images = images[left_over > _NEW_SHARE]
+        columns, left_over = torch.linalg.qr(images.flatten(1).T)
+        images = images[left_over.diagonal().abs() > _NEW_SHARE]
         if len(images) == count:
-            return images
+            rows: Tensor = columns.T
+            return rows.reshape(images.shape)
     require(False, "dim", f"be at most {len(images)}, the independent images these words make in {plane}", count)
     return images
 
