@@ -1,0 +1,98 @@
+"""What a search asks of a network: forwards and gradients an image, and what those cost at least."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.clock import synchronise, wait_for_quiet
+
+SIZES = (1, 32, 64, 128, 256, 512)
+
+
+class Counter:
+    """Counts images that pass forward through a module, and back from its output, while in its ``with`` block."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model, self.forwards, self.gradients = model, 0, 0
+
+    def __enter__(self) -> Counter:
+        self._hook = self.model.register_forward_hook(self._forward)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hook.remove()
+
+    def _forward(self, _: nn.Module, __: tuple[Tensor, ...], logits: Tensor) -> None:
+        self.forwards += _rows(logits)
+        if logits.requires_grad:
+            logits.register_hook(self._backward)
+
+    def _backward(self, slope: Tensor) -> None:
+        self.gradients += _rows(slope)
+
+
+def _rows(tensor: Tensor) -> int:
+    """Images in a batch of logits; under vmap, once a lane."""
+    images = len(tensor) if tensor.ndim > 1 else 1
+    if not torch._C._functorch.is_batchedtensor(tensor):
+        return images
+    lanes = torch._C._functorch.get_unwrapped(tensor).numel() // max(1, tensor.numel())
+    return images * lanes
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The least seconds an image that this network can cost on this machine, at its best batch size.
+
+    Attributes:
+        forward: One forward.
+        both: One forward and one gradient of the input: the unit in which searches are compared.
+        batches: The two, by batch size.
+    """
+
+    forward: float
+    both: float
+    batches: dict[int, tuple[float, float]]
+
+    def ideal(self, forwards: float, gradients: float) -> float:
+        """Seconds an image of so many forwards and gradients, without anything between them."""
+        return forwards * self.forward + gradients * (self.both - self.forward)
+
+
+def floor(model: nn.Module, points: Tensor) -> Floor:
+    """Measure one network's floor."""
+    wait_for_quiet()
+    batches = {size: _at_size(model, points[:size]) for size in SIZES if size <= len(points)}
+    return Floor(min(pair[0] for pair in batches.values()), min(pair[1] for pair in batches.values()), batches)
+
+
+def _at_size(model: nn.Module, batch: Tensor) -> tuple[float, float]:
+    repeats = max(3, min(200, 2048 // len(batch)))
+
+    def forward() -> None:
+        with torch.no_grad():
+            model(batch)
+
+    def both() -> None:
+        points = batch.detach().requires_grad_()
+        torch.autograd.grad(model(points).sum(), points)
+
+    return _seconds(forward, repeats, batch) / len(batch), _seconds(both, repeats, batch) / len(batch)
+
+
+def _seconds(action: Callable[[], None], repeats: int, batch: Tensor) -> float:
+    """The best of three averages."""
+    averages = []
+    for _ in range(3):
+        synchronise(batch.device)
+        began = time.perf_counter()
+        for _ in range(repeats):
+            action()
+        synchronise(batch.device)
+        averages.append((time.perf_counter() - began) / repeats)
+    return min(averages)
