@@ -14,7 +14,7 @@ from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 from torch import Tensor, nn
 
 from separatrix.checks import require
-from separatrix.norms import L2, Norm, per_sample
+from separatrix.norms import L2, Norm
 from separatrix.testing.polytopes import Array, shortest_step
 
 Layers = list[tuple[Array, Array]]
@@ -64,9 +64,8 @@ def exact_distance(network: nn.Sequential, points: Tensor, norm: Norm = L2) -> T
     """
     require(norm.p in (2, math.inf), "norm", "be L2 or Linf", norm)
     layers, flat = _layers(network), points.detach().flatten(1).double().cpu()
-    reach = _crossing_lengths(layers, flat, norm).numpy()
     solve = _shortest_by_pattern if norm.p == 2 else _shortest_by_programme
-    lengths = [solve(layers, point, float(bound)) for point, bound in zip(flat.numpy(), reach, strict=True)]
+    lengths = [solve(layers, point) for point in flat.numpy()]
     return torch.tensor(lengths, dtype=torch.float64, device=points.device)
 
 
@@ -95,42 +94,12 @@ def _affine(part: nn.Module) -> tuple[Array, Array]:
     return weight, bias
 
 
-def _logits(layers: Layers, flat: Tensor) -> Tensor:
-    for weight, bias in layers[:-1]:
-        flat = (flat @ torch.from_numpy(weight).T + torch.from_numpy(bias)).relu()
-    weight, bias = layers[-1]
-    return flat @ torch.from_numpy(weight).T + torch.from_numpy(bias)
-
-
 def _own(layers: Layers, point: Array) -> int:
-    return int(_logits(layers, torch.from_numpy(point)[None]).argmax())
-
-
-def _crossing_lengths(layers: Layers, flat: Tensor, norm: Norm, draws: int = 128, halvings: int = 12) -> Tensor:
-    """Length of some step from each point that crosses, found along rays ``(n,)``; ``inf`` where no ray crossed."""
-    own = _logits(layers, flat).argmax(1)
-    gaussian = torch.randn(draws, flat.shape[1], generator=torch.Generator().manual_seed(0), dtype=flat.dtype)
-    rays = torch.cat([gaussian, -gaussian, gaussian.sign(), torch.eye(flat.shape[1]), -torch.eye(flat.shape[1])])
-    rays = rays / per_sample(norm.length(rays), rays)
-    lengths = torch.full((len(flat),), torch.inf, dtype=flat.dtype)
-    chosen = torch.zeros_like(flat)
-    for length in torch.logspace(4, -6, 60, dtype=flat.dtype):
-        crossed = _crossed(layers, flat[:, None] + length * rays, own)
-        some = crossed.any(1)
-        lengths[some], chosen[some] = length, rays[crossed.double().argmax(1)[some]]
-    low = torch.zeros_like(lengths)
-    for _ in range(halvings):
-        middle = (low + lengths) / 2
-        crossed = _crossed(layers, (flat + middle[:, None] * chosen)[:, None], own)[:, 0]
-        low, lengths = torch.where(crossed, low, middle), torch.where(crossed, middle, lengths)
-    return lengths
-
-
-def _crossed(layers: Layers, points: Tensor, own: Tensor) -> Tensor:
-    """Whether each of the points ``(n, m, d)`` is at or beyond the boundary of its row's own region ``(n, m)``."""
-    logits = _logits(layers, points)
-    index = own[:, None, None].expand(-1, points.shape[1], 1)
-    return logits.scatter(2, index, -torch.inf).amax(2) >= logits.gather(2, index)[:, :, 0]
+    signal = point
+    for weight, bias in layers[:-1]:
+        signal = np.maximum(weight @ signal + bias, 0)
+    weight, bias = layers[-1]
+    return int((weight @ signal + bias).argmax())
 
 
 @dataclass(frozen=True)
@@ -178,7 +147,8 @@ class _PatternSearch:
 
     layers: Layers
     own: int
-    best: float
+    step: Array | None = None
+    best: float = math.inf
 
     def visit(self, cell: _Cell, depth: int) -> None:
         """Decide the units of one layer, then go on to the next."""
@@ -204,23 +174,30 @@ class _PatternSearch:
         for rival in range(len(values)):
             if rival != self.own:
                 part = cell.cut(slopes[rival], -float(values[rival]), self.best)
-                if part is not None:
-                    self.best = min(self.best, float(np.linalg.norm(part.shortest)))
+                if part is not None and np.linalg.norm(part.shortest) < self.best:
+                    self.step, self.best = part.shortest, float(np.linalg.norm(part.shortest))
 
 
-def _shortest_by_pattern(layers: Layers, point: Array, bound: float) -> float:
+def _search(layers: Layers, point: Array) -> _PatternSearch:
     dimension = len(point)
     cell = _Cell(np.eye(dimension), point, np.zeros((0, dimension)), np.zeros(0), np.zeros(dimension))
-    search = _PatternSearch(layers, _own(layers, point), bound)
+    search = _PatternSearch(layers, _own(layers, point))
     search.visit(cell, 0)
-    return search.best
+    return search
 
 
-def _shortest_by_programme(layers: Layers, point: Array, bound: float) -> float:
-    if not math.isfinite(bound):
-        bound = _shortest_by_pattern(layers, point, bound)
-    if bound == 0 or not math.isfinite(bound):
-        return bound
+def _shortest_by_pattern(layers: Layers, point: Array) -> float:
+    return _search(layers, point).best
+
+
+def _shortest_by_programme(layers: Layers, point: Array) -> float:
+    """Within the cube that the shortest step in ℓ2, which crosses too, spans."""
+    step = _search(layers, point).step
+    if step is None:
+        return math.inf
+    bound = float(np.abs(step).max())
+    if bound == 0:
+        return 0.0
     box = 1.01 * bound
     programme = _programme(layers, point, _own(layers, point), box)
     rough = programme.solve()
