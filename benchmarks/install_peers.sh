@@ -10,7 +10,7 @@ dir=${1:-$root/.venv-peers}
 "${PYTHON:-python3}" -m venv "$dir"
 pip=("$dir/bin/python" -m pip install --disable-pip-version-check --quiet -c "$root/constraints.txt")
 "${pip[@]}" -e "$root"
-"${pip[@]}" eagerpy GitPython requests numba pillow tqdm six scikit-learn joblib einops opt-einsum packaging
+"${pip[@]}" setuptools eagerpy GitPython requests numba pillow tqdm six scikit-learn joblib einops opt-einsum packaging
 "${pip[@]}" --no-deps foolbox==3.3.4 adversarial-robustness-toolbox==1.20.1 torchattacks==3.5.1 adv-lib==0.2.8 secml-torch==1.5
 site=$("$dir/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
 for name in visdom torchvision; do

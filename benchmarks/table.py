@@ -16,7 +16,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
-Row = dict[str, object]
+from benchmarks.claims import Row, dominating, raw_against_peers
+
 COLUMNS = (
     ("n", "images", "d"),
     ("found", "found", ".1%"),
@@ -53,6 +54,7 @@ def markdown(record: dict) -> str:
     for (net, norm), rows in panels(record["rows"]).items():
         floor = record["floors"][net]["both"] * 1e6
         parts.append(f"### {net}, {NORM_NAMES[norm]}\n\nFloor: {floor:.1f} µs an image.\n\n{_table(rows)}")
+        parts.append("\n".join(f"- {claim}" for claim in (*raw_against_peers(rows), *dominating(rows))))
     return "\n\n".join(parts) + "\n"
 
 
