@@ -1,8 +1,9 @@
 """The best known distance of each image: the shortest that a fixed set of thorough searches finds, kept in a file.
 
-``python -m benchmarks.reference --nets lenet mlp`` adds what the files lack (delete one to make it again): minutes
-a network on two cores. In ℓ2 the set is DDN-1000, ALMA-1000, FMN-1000 and FAB-100 of adversarial-library and ten starts
-with forty slides of our own; in ℓ∞, where DDN and ALMA do not exist, the rest. Nothing counts that does not change the answer when asked again alone.
+``python -m benchmarks.reference --nets lenet mlp`` adds what the files lack (delete one to make it again), in minutes a
+network on two cores. In ℓ2 the set is DDN-1000, ALMA-1000, FMN-1000 and FAB-100 of adversarial-library and ten starts
+with forty slides of our own; in ℓ∞, where DDN and ALMA do not exist, the rest. Nothing counts that does not change the
+answer when asked again alone.
 """
 
 from __future__ import annotations
