@@ -84,7 +84,7 @@ def rows(net: str, arguments: argparse.Namespace, floors: dict[str, object]) -> 
     model = load(net, arguments.device)
     points, own = images.correct(net, model, arguments.device)
     points, own = points[: arguments.images], own[: arguments.images]
-    least = floor(model, points)
+    least = floor(model, points, quiet=3 * arguments.quiet)
     floors[net] = asdict(least)
     print(
         f"\n{net}: a forward {1e6 * least.forward:.1f} µs, with a gradient {1e6 * least.both:.1f} µs an image",
