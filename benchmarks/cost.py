@@ -69,10 +69,10 @@ class Floor:
 
 def floor(model: nn.Module, points: Tensor, tries: int = 5, quiet: float = 12.0) -> Floor:
     """One network's floor: the least of several tries, of which an undisturbed one is the last."""
-    best = Floor(math.inf, math.inf, {})
+    best, sizes = Floor(math.inf, math.inf, {}), [size for size in SIZES if size <= len(points)]
     for _ in range(tries):
         wait_for_quiet(quiet)
-        batches, timing = timed(lambda: {size: _at_size(model, points[:size]) for size in SIZES}, points.device)
+        batches, timing = timed(lambda: {size: _at_size(model, points[:size]) for size in sizes}, points.device)
         forward, both = (min(pair[kind] for pair in batches.values()) for kind in (0, 1))
         if both < best.both:
             best = Floor(forward, both, batches, timing.others)
