@@ -104,7 +104,7 @@ def _loaded(loader: DataLoader[Any], ids: Tensor | None) -> Iterator[tuple[Tenso
 
 
 def _parted(batch: object) -> tuple[Tensor, Tensor | None]:
-    parts = list(batch) if isinstance(batch, (tuple, list)) else [batch]
+    parts: list[Any] = list(batch) if isinstance(batch, (tuple, list)) else [batch]
     rule = "have batches that are points, (points, labels) or (points, labels, ids), points being tensors"
     require(1 <= len(parts) <= 3 and isinstance(parts[0], Tensor), "data", rule, _kind(batch))
     return parts[0], parts[2] if len(parts) == 3 else None

@@ -21,7 +21,19 @@ if TYPE_CHECKING:
 Index = slice | int | Sequence[int] | Tensor
 """What selects samples: a slice, whole numbers, or a mask; a single number keeps the batch axis."""
 
-_COLUMNS = ("own", "rival", "found", "distance", "raw_distance", "alignment", "steps", "forwards", "gradients")
+_COLUMNS = (
+    "own",
+    "rival",
+    "rival_rank",
+    "found",
+    "distance",
+    "raw_distance",
+    "alignment",
+    "gap",
+    "steps",
+    "forwards",
+    "gradients",
+)
 
 _NUMBERS_HELD = 2**24  # in the bases of subspaces that samples have of their own
 
@@ -40,7 +52,11 @@ class BoundaryPoints:
         found: Whether the boundary was met ``(n,)``.
         own: The model's own answer at ``start`` ``(n,)``.
         rival: The strongest other class at ``end`` ``(n,)``.
+        rival_rank: The rival's place among the logits at ``start``, 1 for the runner-up ``(n,)``; −1 where not found.
+            At ``candidates − 1`` or beyond, a search that looked at so few classes may have missed a nearer one.
         raw_distance: Length before refinement, overshoot included ``(n,)``.
+        gap: How much longer the longest of several methods' answers is than the shortest, as a share of it ``(n,)``;
+            NaN where one method was asked. A large gap says that the distance is not to be trusted.
         steps: Steps walked ``(n,)``.
         forwards: Evaluations of the model ``(n,)``.
         gradients: Gradients of one logit or margin ``(n,)``.
@@ -56,7 +72,9 @@ class BoundaryPoints:
     found: Tensor
     own: Tensor
     rival: Tensor
+    rival_rank: Tensor
     raw_distance: Tensor
+    gap: Tensor
     steps: Tensor
     forwards: Tensor
     gradients: Tensor

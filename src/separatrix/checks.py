@@ -16,7 +16,13 @@ def require_points(points: object, name: str = "points") -> None:
     """Refuse anything that is not a non-empty batch of finite, real floating-point inputs ``(n, *shape)``."""
     require(isinstance(points, Tensor), name, "be a torch tensor (n, *shape)", type(points).__name__)
     assert isinstance(points, Tensor)
-    require(points.ndim >= 2, name, "be a batch (n, *shape)", f"shape {tuple(points.shape)}", "Use `points[None]` for one point.")
+    require(
+        points.ndim >= 2,
+        name,
+        "be a batch (n, *shape)",
+        f"shape {tuple(points.shape)}",
+        "Use `points[None]` for one point.",
+    )
     require(points.numel() > 0, name, "hold at least one point", f"shape {tuple(points.shape)}")
     require_full_precision(points.dtype, name)
     finite = torch.isfinite(points).flatten(1).all(1)

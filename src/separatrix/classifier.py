@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from separatrix.checks import require, require_full_precision
 
 Model = Callable[[Tensor], Tensor]
-"""Anything that maps inputs ``(n, *shape)`` to logits ``(n, c)``; one score a sample stands for the logits (0, score)."""
+"""Anything that maps inputs ``(n, *shape)`` to logits ``(n, c)``; one score f a sample stands for the logits (0, f)."""
 
 
 class Classifier(nn.Module):
@@ -67,7 +67,11 @@ def _channel(values: float | Sequence[float] | Tensor | None, name: str, anchor:
 
 def _aligned(channels: Tensor, points: Tensor) -> Tensor:
     """One value a channel, where a channel is the axis after the batch."""
-    return channels.to(points.dtype) if channels.ndim == 0 else channels.to(points.dtype).view(-1, *[1] * (points.ndim - 2))
+    return (
+        channels.to(points.dtype)
+        if channels.ndim == 0
+        else channels.to(points.dtype).view(-1, *[1] * (points.ndim - 2))
+    )
 
 
 def logits_of(model: Model, points: Tensor) -> Tensor:
@@ -107,7 +111,13 @@ def _require_sound_module(model: nn.Module, points: Tensor) -> None:
         if parameter.dtype.is_floating_point:
             require_full_precision(parameter.dtype, "model")
             got = f"{points.dtype} points for a {parameter.dtype} model"
-            require(parameter.dtype == points.dtype, "points", "have the model's precision", got, f"Convert with `.to({parameter.dtype})`.")
+            require(
+                parameter.dtype == points.dtype,
+                "points",
+                "have the model's precision",
+                got,
+                f"Convert with `.to({parameter.dtype})`.",
+            )
             return
 
 
@@ -121,16 +131,39 @@ def _require_within(points: Tensor, bounds: tuple[float, float]) -> None:
 
 def _require_logits(model: Model, probe: Tensor, gradient: bool) -> int:
     before = probe.clone()
-    seen = (probe.requires_grad_() * 1) if gradient else probe  # a non-leaf, so that in-place models can be named
+    seen = probe.requires_grad_().clone() if gradient else probe  # a non-leaf, so that in-place models can be named
     with torch.set_grad_enabled(gradient):
         logits = _ask(model, seen)
-    require(isinstance(logits, Tensor), "model", "return a tensor of logits (n, c)", type(logits).__name__, "Wrap it: `Classifier(model, logits=lambda out: out.logits)`.")
+    require(
+        isinstance(logits, Tensor),
+        "model",
+        "return a tensor of logits (n, c)",
+        type(logits).__name__,
+        "Wrap it: `Classifier(model, logits=lambda out: out.logits)`.",
+    )
     require_full_precision(logits.dtype, "model's logits")
-    require(bool(torch.equal(seen, before)), "model", "leave its input as it was", "an input changed in place", "Clone the input first.")
+    require(
+        bool(torch.equal(seen, before)),
+        "model",
+        "leave its input as it was",
+        "an input changed in place",
+        "Clone the input first.",
+    )
     per_row = 0 < logits.ndim <= 2 and len(logits) == len(probe)
-    require(per_row, "model", "return logits (n, c), one row a point", f"shape {tuple(logits.shape)} for {len(probe)} points")
+    require(
+        per_row,
+        "model",
+        "return logits (n, c), one row a point",
+        f"shape {tuple(logits.shape)} for {len(probe)} points",
+    )
     require(bool(torch.isfinite(logits).all()), "model", "return finite logits", "NaN or inf")
-    require(not _are_probabilities(logits), "model", "return logits, before softmax", "rows in [0, 1] that sum to 1", "Return what goes into the softmax.")
+    require(
+        not _are_probabilities(logits),
+        "model",
+        "return logits, before softmax",
+        "rows in [0, 1] that sum to 1",
+        "Return what goes into the softmax.",
+    )
     if gradient:
         _require_gradient(logits, probe)
     return 2 if logits.ndim == 1 or logits.shape[1] == 1 else logits.shape[1]
@@ -141,7 +174,9 @@ def _ask(model: Model, points: Tensor) -> Tensor:
         return model(points)
     except RuntimeError as error:
         reason = str(error).strip().splitlines()[0]
-        raise ValueError(f"`points` must have a shape the model accepts; got {tuple(points.shape)}: {reason}") from error
+        raise ValueError(
+            f"`points` must have a shape the model accepts; got {tuple(points.shape)}: {reason}"
+        ) from error
 
 
 def _are_probabilities(logits: Tensor) -> bool:
@@ -157,7 +192,13 @@ def _require_gradient(logits: Tensor, probe: Tensor) -> None:
     if differentiable:
         (slope,) = torch.autograd.grad(logits.sum(), probe, allow_unused=True)
         differentiable = slope is not None
-    require(differentiable, "model", "be differentiable in its input", "logits without a gradient", "Remove `no_grad`, `detach` and NumPy from its forward pass.")
+    require(
+        differentiable,
+        "model",
+        "be differentiable in its input",
+        "logits without a gradient",
+        "Remove `no_grad`, `detach` and NumPy from its forward pass.",
+    )
 
 
 def _few(names: list[str], most: int = 3) -> str:

@@ -24,7 +24,9 @@ class Norm:
     def __post_init__(self) -> None:
         number = isinstance(self.p, (int, float)) and not isinstance(self.p, bool)
         rule = "be a number above 1, or math.inf"
-        require(number and self.p > 1, "p", rule, repr(self.p), "At p = 1 the shortest step moves one coordinate alone.")
+        require(
+            number and self.p > 1, "p", rule, repr(self.p), "At p = 1 the shortest step moves one coordinate alone."
+        )
 
     def __str__(self) -> str:
         return "ℓ∞" if self.p == math.inf else f"ℓ{self.p:g}"
@@ -72,7 +74,8 @@ def per_sample(values: Tensor, like: Tensor) -> Tensor:
 
 
 def _length(vectors: Tensor, p: float) -> Tensor:
-    return torch.linalg.vector_norm(vectors.flatten(1), ord=p, dim=1)
+    length: Tensor = torch.linalg.vector_norm(vectors.flatten(1), ord=p, dim=1)
+    return length
 
 
 def _nonzero(values: Tensor) -> Tensor:

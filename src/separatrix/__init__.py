@@ -1,0 +1,28 @@
+"""Separatrix: measure, map and reshape the decision boundaries of classifiers.
+
+Ask a *question* of a model and points, by a *method*, and get an *answer*.
+"""
+
+from importlib.metadata import version as _version
+
+from separatrix import subspaces as subspaces
+from separatrix.batches import each as each
+from separatrix.boundary import BoundaryPoints as BoundaryPoints
+from separatrix.classifier import Classifier as Classifier
+from separatrix.data import load_data as load_data
+from separatrix.fields import Loss as Loss
+from separatrix.fields import Margin as Margin
+from separatrix.fields import linearise as linearise
+from separatrix.fields import linearise_pairs as linearise_pairs
+from separatrix.norms import L2 as L2
+from separatrix.norms import Linf as Linf
+from separatrix.norms import Norm as Norm
+from separatrix.search import DeepFool as DeepFool
+from separatrix.search import Slide as Slide
+from separatrix.search import minimal_perturbation as minimal_perturbation
+from separatrix.statistics import MarginSummary as MarginSummary
+from separatrix.statistics import summarise as summarise
+from separatrix.subspaces import Subspace as Subspace
+from separatrix.subspaces import principal_angles as principal_angles
+
+__version__ = _version("separatrix")

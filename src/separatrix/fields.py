@@ -1,0 +1,166 @@
+"""Fields: one differentiable number a point. Every measurement in the library is an operation on a field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from separatrix.checks import require
+from separatrix.classifier import Model, logits_of
+
+Index = Tensor | slice
+Classes = Tensor | int | None
+
+
+class Field(Protocol):
+    """One number a point, differentiable in the point: ``field(points (n, *shape)) -> (n,)``."""
+
+    def __call__(self, points: Tensor) -> Tensor:
+        """The field's value at each point."""
+        ...
+
+    def __getitem__(self, index: Index) -> Self:
+        """The field for these points alone; an index may repeat."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """Signed gap, in logits, to a change of answer: ``f_rival − f_own``.
+
+    Negative before the boundary, zero on it, positive beyond. ``None`` means the strongest other class:
+    ``Margin(m, own=k)`` leaves the region of k, ``Margin(m, rival=t)`` enters the region of t,
+    ``Margin(m, own=i, rival=j)`` is one pair of classes, whatever the others answer.
+
+    Args:
+        model: Maps inputs ``(n, *shape)`` to logits ``(n, c)``.
+        own: The class left: one for all points, or one a point ``(n,)``.
+        rival: The class entered, likewise.
+    """
+
+    model: Model
+    own: Classes = None
+    rival: Classes = None
+
+    def __post_init__(self) -> None:
+        named = self.own is not None or self.rival is not None
+        require(named, "own", "be given unless `rival` is", None)
+
+    def __call__(self, points: Tensor) -> Tensor:
+        """``f_rival − f_own`` at each point ``(n,)``."""
+        return self.of(logits_of(self.model, points))
+
+    def of(self, logits: Tensor) -> Tensor:
+        """The margin ``(n,)`` that these logits ``(n, c)`` amount to."""
+        upper = _strongest_but(logits, self.own) if self.rival is None else _logit(logits, self.rival)
+        lower = _strongest_but(logits, self.rival) if self.own is None else _logit(logits, self.own)
+        return upper - lower
+
+    def __getitem__(self, index: Index) -> Margin:
+        return replace(self, own=_selected(self.own, index), rival=_selected(self.rival, index))
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """Cross-entropy of the model's answer with the given labels: how wrong, in nats, each point is.
+
+    Args:
+        model: Maps inputs ``(n, *shape)`` to logits ``(n, c)``.
+        labels: True labels: one for all points, or one a point ``(n,)``.
+    """
+
+    model: Model
+    labels: Tensor | int
+
+    def __call__(self, points: Tensor) -> Tensor:
+        """Cross-entropy at each point ``(n,)``."""
+        logits = logits_of(self.model, points)
+        labels = torch.as_tensor(self.labels, device=logits.device).expand(len(logits))
+        return cross_entropy(logits, labels, reduction="none")
+
+    def __getitem__(self, index: Index) -> Loss:
+        labels = _selected(self.labels, index)
+        assert labels is not None
+        return replace(self, labels=labels)
+
+
+def linearise(field: Field, points: Tensor) -> tuple[Tensor, Tensor]:
+    """Values ``(n,)`` and gradients ``(n, *shape)`` of a field: one forward pass, one backward; no graph stays."""
+    with torch.enable_grad():
+        leaf, seen = watched(points)
+        values = field(seen)
+        (gradients,) = torch.autograd.grad(values.sum(), leaf)
+    return values.detach(), gradients
+
+
+def linearise_pairs(margin: Margin, points: Tensor, candidates: int | None) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """The margin against each of its strongest rivals in turn: one forward pass, one backward a rival.
+
+    A margin with a rival of its own has that one alone. Gradients come one rival at a time, so that no more than
+    one is held at once.
+
+    Args:
+        margin: The boundary asked about.
+        points: Inputs ``(n, *shape)``.
+        candidates: How many of the highest logits to look at, the own class among them; None for all of them up to
+            ten classes, and for ten beyond.
+
+    Yields:
+        rivals ``(n,)``, values ``(n,)`` and gradients ``(n, *shape)`` of ``f_rival − f_own``.
+    """
+    with torch.enable_grad():
+        leaf, seen = watched(points)
+        logits = logits_of(margin.model, seen)
+        values = _against_each_rival(margin, logits, candidates)
+        for rank, (rival, value) in enumerate(values):
+            keep = rank + 1 < len(values)
+            (gradients,) = torch.autograd.grad(value.sum(), leaf, retain_graph=keep)
+            yield rival, value.detach(), gradients
+
+
+def strongest_rival(margin: Margin, logits: Tensor) -> Tensor:
+    """The class ``(n,)`` on the far side of the margin at these logits."""
+    if margin.rival is not None:
+        return torch.as_tensor(margin.rival, device=logits.device).expand(len(logits))
+    return _without(logits, margin.own).argmax(1)
+
+
+def watched(points: Tensor) -> tuple[Tensor, Tensor]:
+    """A leaf to differentiate by, and the non-leaf made from it that a model may see (and clobber)."""
+    leaf = points.detach().requires_grad_()
+    return leaf, leaf.clone()
+
+
+def _against_each_rival(margin: Margin, logits: Tensor, candidates: int | None) -> list[tuple[Tensor, Tensor]]:
+    if margin.rival is not None:
+        return [(strongest_rival(margin, logits), margin.of(logits))]
+    most = 10 if candidates is None else candidates
+    count = min(most, logits.shape[1]) - 1
+    rivals = _without(logits.detach(), margin.own).topk(count, dim=1).indices
+    own = _logit(logits, margin.own)
+    return [(rival, _logit(logits, rival) - own) for rival in rivals.unbind(1)]
+
+
+def _column(classes: Classes, logits: Tensor) -> Tensor:
+    return torch.as_tensor(classes, device=logits.device).expand(len(logits))[:, None]
+
+
+def _logit(logits: Tensor, classes: Classes) -> Tensor:
+    return logits.gather(1, _column(classes, logits))[:, 0]
+
+
+def _without(logits: Tensor, classes: Classes) -> Tensor:
+    return logits.scatter(1, _column(classes, logits), -torch.inf)
+
+
+def _strongest_but(logits: Tensor, classes: Classes) -> Tensor:
+    return _without(logits, classes).max(1).values
+
+
+def _selected(classes: Classes, index: Index) -> Classes:
+    return classes[index] if isinstance(classes, Tensor) and classes.ndim else classes

@@ -1,0 +1,208 @@
+"""The one loop of every search: active set, stopping, counting and bookkeeping. Methods only say how to step."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from separatrix.classifier import logits_of
+from separatrix.fields import Index, Margin, linearise, linearise_pairs, strongest_rival, watched
+from separatrix.norms import Norm, per_sample
+
+if TYPE_CHECKING:
+    from separatrix.subspaces import Subspace
+
+_SIZES = 16  # how many sizes a shrinking batch may take: kernels are prepared once a size
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What each sample of a batch has cost so far."""
+
+    forwards: Tensor  # (n,) long
+    gradients: Tensor  # (n,) long
+    steps: Tensor  # (n,) long
+
+    @staticmethod
+    def zeros(count: int, device: torch.device) -> Tally:
+        """Nothing spent yet."""
+        forwards, gradients, steps = torch.zeros(3, count, dtype=torch.long, device=device)
+        return Tally(forwards, gradients, steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a search is asked: leave ``start`` by the shortest way, in ``norm``, inside ``subspace``, across ``margin``.
+
+    Everything a method wants to know of the model it asks here, so that it is counted and confined.
+    """
+
+    margin: Margin
+    start: Tensor  # (n, *shape)
+    norm: Norm
+    subspace: Subspace | None
+    hair: Tensor  # (n,) a margin this large is beyond the rounding noise of the logits
+    tally: Tally
+    rows: Tensor  # (n,) these samples' places in the tally
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def __getitem__(self, index: Index) -> Problem:
+        return replace(
+            self,
+            margin=self.margin[index],
+            start=self.start[index],
+            subspace=None if self.subspace is None else self.subspace[index],
+            hair=self.hair[index],
+            rows=self.rows[index],
+        )
+
+    @property
+    def goal(self) -> Tensor:
+        """The margin ``(n,)`` to aim at: beyond the boundary, whatever the logits' rounding."""
+        return 1.5 * self.hair
+
+    def length(self, points: Tensor) -> Tensor:
+        """How far ``(n,)`` points are from their starts."""
+        return self.norm.length(points - self.start)
+
+    def value(self, points: Tensor) -> Tensor:
+        """The margin ``(n,)``; a point with a value of at least zero has crossed."""
+        return self.margin.of(self.logits(points))
+
+    def logits(self, points: Tensor) -> Tensor:
+        """The model's logits ``(n, c)``, for one forward pass."""
+        self._count(forwards=1)
+        with torch.no_grad():
+            return logits_of(self.margin.model, points.clone())
+
+    def linearise(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Values ``(n,)`` and gradients within the subspace ``(n, *shape)``."""
+        self._count(forwards=1, gradients=1)
+        values, gradients = linearise(self.margin, points)
+        return values, self.confine(gradients)
+
+    def linearise_pairs(self, points: Tensor, candidates: int | None) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Rivals, values and gradients within the subspace, one strong rival after the other."""
+        self._count(forwards=1)
+        for rival, values, gradients in linearise_pairs(self.margin, points, candidates):
+            self._count(gradients=1)
+            yield rival, values, self.confine(gradients)
+
+    def look(self, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Values, whole gradients (not confined) and the class beyond, asked anew."""
+        self._count(forwards=1, gradients=1)
+        with torch.enable_grad():
+            leaf, seen = watched(points)
+            logits = logits_of(self.margin.model, seen)
+            values = self.margin.of(logits)
+            (gradients,) = torch.autograd.grad(values.sum(), leaf)
+        return values.detach(), gradients, strongest_rival(self.margin, logits.detach())
+
+    def confine(self, gradients: Tensor) -> Tensor:
+        """The part of gradients inside the subspace; exactly zero where only rounding is left."""
+        if self.subspace is None:
+            return gradients
+        inside = self.subspace.project(gradients)
+        noise = 8 * torch.finfo(gradients.dtype).eps * gradients.flatten(1).norm(dim=1)
+        return inside * per_sample(inside.flatten(1).norm(dim=1) > noise, inside)
+
+    def _count(self, forwards: int = 0, gradients: int = 0) -> None:
+        if forwards:
+            self.tally.forwards[self.rows] += forwards
+        if gradients:
+            self.tally.gradients[self.rows] += gradients
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step of a method came to."""
+
+    points: Tensor  # (n, *shape) where the walk goes on
+    trial: Tensor  # (n, *shape) where it asks whether the boundary is behind it
+    value: Tensor  # (n,) the margin at the trial
+    state: Tensor  # (n, ...) what the method wants back at its next step
+    lost: Tensor  # (n,) bool: no way to go
+
+
+class AbstractSearch(ABC):
+    """How to walk to the boundary: a frozen dataclass of settings with one step.
+
+    ``steps`` is None for a method that ends at its first crossing; a number for one that takes as many steps
+    and keeps its shortest crossing.
+    """
+
+    steps: int | None = None
+
+    def begin(self, problem: Problem) -> Tensor:
+        """What the method carries from step to step, one row a sample."""
+        return problem.hair
+
+    @abstractmethod
+    def step(self, problem: Problem, points: Tensor, state: Tensor) -> Step:
+        """Go on from ``points``, for the samples still walking."""
+
+
+@dataclass(frozen=True)
+class Crossings:
+    """The shortest crossing of each sample, where there is one."""
+
+    points: Tensor  # (n, *shape), NaN where none was found
+    length: Tensor  # (n,), inf where none was found
+    value: Tensor  # (n,) the margin there
+
+    @property
+    def found(self) -> Tensor:
+        """Which samples crossed ``(n,)``."""
+        return self.length < torch.inf
+
+    @staticmethod
+    def none(like: Tensor) -> Crossings:
+        """No crossing yet."""
+        length = torch.full_like(like.flatten(1)[:, 0], torch.inf)
+        return Crossings(torch.full_like(like, torch.nan), length, torch.full_like(length, torch.nan))
+
+    def __getitem__(self, index: Index) -> Crossings:
+        return Crossings(self.points[index], self.length[index], self.value[index])
+
+    def put(self, index: Tensor, shorter: Crossings) -> None:
+        """Replace these samples' crossings where the new ones are shorter."""
+        better = shorter.length < self.length[index]
+        self.points[index] = torch.where(per_sample(better, shorter.points), shorter.points, self.points[index])
+        self.length[index] = torch.where(better, shorter.length, self.length[index])
+        self.value[index] = torch.where(better, shorter.value, self.value[index])
+
+
+def walk(problem: Problem, method: AbstractSearch, points: Tensor, max_steps: int) -> Crossings:
+    """The shortest crossing that a method's walk from ``points`` meets, for each sample."""
+    best = Crossings.none(problem.start)
+    active, asked, state = torch.arange(len(problem), device=points.device), problem, method.begin(problem)
+    for _ in range(method.steps or max_steps):
+        taken = method.step(asked, points, state)
+        asked.tally.steps[asked.rows] += 1
+        crossed = taken.value >= 0
+        length = torch.where(crossed, asked.length(taken.trial), torch.inf)
+        best.put(active, Crossings(taken.trial, length, taken.value))
+        walking = ~taken.lost if method.steps else ~(taken.lost | crossed)
+        kept = still(walking, len(problem))
+        if len(kept) == 0:
+            break
+        points, state = taken.points, taken.state
+        if len(kept) < len(active):
+            active, points, state = active[kept], points[kept], state[kept]
+            asked = problem[active]
+    return best
+
+
+def still(walking: Tensor, whole: int) -> Tensor:
+    """Places of the samples still walking, padded with repeats so that few batch sizes ever occur."""
+    kept = walking.nonzero()[:, 0]
+    grain = max(1, whole // _SIZES)
+    size = min(-(-len(kept) // grain) * grain, len(walking))
+    return kept if len(kept) in (0, size) else torch.cat([kept, kept[:1].expand(size - len(kept))])

@@ -1,0 +1,222 @@
+"""How far is the decision boundary? The question, and its checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from separatrix.boundary import BoundaryPoints
+from separatrix.checks import require, require_batch, require_count, require_points
+from separatrix.classifier import Model, device_of, logits_of, require_model
+from separatrix.fields import Margin
+from separatrix.norms import L2, Norm, per_sample
+from separatrix.precision import full_precision
+from separatrix.search.base import AbstractSearch, Problem, Tally, still
+from separatrix.search.batching import in_batches
+from separatrix.search.deepfool import DeepFool
+from separatrix.search.slide import Slide
+from separatrix.search.starts import Attempt, Plan, attempt
+from separatrix.subspaces import Subspace
+
+_ROUNDING = 32  # the logits' rounding noise, as a multiple of their size in units in the last place
+
+
+def minimal_perturbation(
+    model: Model,
+    points: Tensor,
+    *,
+    method: AbstractSearch = DeepFool(),
+    norm: Norm = L2,
+    subspace: Subspace | None = None,
+    targets: Tensor | int | None = None,
+    refine: Slide | None = Slide(),
+    max_steps: int = 50,
+    starts: int = 1,
+    retries: int = 3,
+    rival: Tensor | int | None = None,
+    batch_size: int | None = None,
+    seed: int = 0,
+    ids: Tensor | None = None,
+) -> BoundaryPoints:
+    """The shortest displacement found that changes the model's answer: an upper bound on the distance to its boundary.
+
+    The region left is always the model's own answer at the point, right or wrong. Nothing is clipped: this measures
+    distance, in the units of the points; for attacks inside a box there is ``perturb``. A point on the boundary
+    already has distance 0. Points whose boundary was not met stay in the answer, with ``found`` false and distance inf.
+
+    Args:
+        model: Maps inputs ``(n, *shape)`` to logits ``(n, c)``; in eval mode. It comes back as it was.
+        points: Inputs ``(n, *shape)``, float32 or float64 as the model.
+        method: How to walk to the boundary.
+        norm: What "shortest" means: ``L2``, ``Linf`` or ``Norm(p)`` with p > 1.
+        subspace: Displacements stay inside it (ℓ2 only).
+        targets: Enter the region of this class: one for all points, or one a point ``(n,)``.
+        refine: How a crossing is shortened; None leaves the raw walk, overshoot included.
+        max_steps: Steps after which a walk gives up.
+        starts: The shortest of this many walks, the first from the point, the others from noise around it.
+        retries: Noisy walks tried where none has crossed, each with twice the noise of the one before.
+        rival: Cross the boundary between the own class and this one alone, whatever the others answer.
+        batch_size: Points measured at once; None is all. Too many for the memory: halved, with a warning.
+        seed: Of the noise that retries and further starts walk from.
+        ids: Whole numbers that name the points, so that a result does not depend on its batch; 0 … n − 1 if not given.
+    """
+    _require_settings(method, norm, subspace, targets, rival, refine)
+    require_count(max_steps, "max_steps")
+    require_count(starts, "starts")
+    require_count(retries, "retries", 0)
+    require_count(seed, "seed", 0)
+    if batch_size is not None:
+        require_count(batch_size, "batch_size")
+    require_points(points)
+    with full_precision():
+        classes = require_model(model, points)
+        query = _Query(
+            model=model,
+            points=points,
+            ids=_ids(ids, points),
+            targets=_classes(targets, "targets", points, classes),
+            rival=_classes(rival, "rival", points, classes),
+            method=method,
+            norm=norm,
+            subspace=_fitting(subspace, points),
+            plan=Plan(refine, max_steps, starts, retries, seed),
+        )
+        answer = in_batches(len(points), batch_size, query.measure, points.device)
+    return replace(answer, subspace=subspace)
+
+
+@dataclass(frozen=True, eq=False)
+class _Query:
+    """A question that has passed the door."""
+
+    model: Model
+    points: Tensor
+    ids: Tensor
+    targets: Tensor | None
+    rival: Tensor | None
+    method: AbstractSearch
+    norm: Norm
+    subspace: Subspace | None
+    plan: Plan
+
+    def measure(self, rows: slice) -> BoundaryPoints:
+        """The answer for some rows, on the model's device."""
+        device = device_of(self.model, self.points)
+        start, ids = self.points[rows].detach().to(device), self.ids[rows].to(device)
+        with torch.no_grad():
+            logits = logits_of(self.model, start.clone())
+        problem = self._problem(rows, start, ids, logits)
+        problem.tally.forwards.add_(1)
+        found = attempt(problem, self.method, self.plan, ids, problem.margin.of(logits))
+        return _answer(problem, found, logits, ids)
+
+    def _problem(self, rows: slice, start: Tensor, ids: Tensor, logits: Tensor) -> Problem:
+        subspace = self.subspace
+        if subspace is not None:
+            subspace = subspace[rows].realise(ids, like=start)
+        return Problem(
+            margin=self._margin(rows, logits.argmax(1)),
+            start=start,
+            norm=self.norm,
+            subspace=subspace,
+            hair=_ROUNDING * torch.finfo(logits.dtype).eps * logits.abs().amax(1),
+            tally=Tally.zeros(len(start), start.device),
+            rows=torch.arange(len(start), device=start.device),
+        )
+
+    def _margin(self, rows: slice, own: Tensor) -> Margin:
+        for name, classes in (("targets", self.targets), ("rival", self.rival)):
+            if classes is None:
+                continue
+            chosen = classes[rows].to(own.device)
+            clash = int((chosen == own).sum())
+            require(clash == 0, name, "differ from the model's own answer", f"the same class for {clash} points")
+            return Margin(self.model, rival=chosen) if name == "targets" else Margin(self.model, own, chosen)
+        return Margin(self.model, own=own)
+
+
+def _answer(problem: Problem, best: Attempt, logits: Tensor, ids: Tensor) -> BoundaryPoints:
+    crossings = best.crossings
+    ends, normals, rival, found = _checked_afresh(problem, crossings.points.clone(), crossings.found)
+    away = logits.gather(1, rival.clamp_min(0)[:, None])
+    rank = (logits > away).sum(1).where(found, -1)
+    return BoundaryPoints(
+        start=problem.start,
+        end=ends,
+        normals=normals,
+        found=found,
+        own=logits.argmax(1),
+        rival=rival,
+        rival_rank=rank,
+        raw_distance=best.raw.where(found, torch.inf),
+        gap=best.gap,
+        steps=problem.tally.steps,
+        forwards=problem.tally.forwards,
+        gradients=problem.tally.gradients,
+        ids=ids,
+        norm=problem.norm,
+        subspace=None,
+    )
+
+
+def _checked_afresh(problem: Problem, ends: Tensor, found: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Ends that hold when asked again, their normals and rivals; one that fell back is nudged outward."""
+    normals, rival = torch.full_like(ends, torch.nan), torch.full_like(problem.rows, -1)
+    holds, doubtful = torch.zeros_like(found), still(found, len(problem))
+    for _ in range(3):
+        if len(doubtful) == 0:
+            break
+        asked, points = problem[doubtful], ends[doubtful]
+        value, gradient, beyond = asked.look(points)
+        normals[doubtful] = L2.steepest(gradient)
+        rival[doubtful], holds[doubtful] = beyond, value >= 0
+        ray = points - asked.start
+        short = (asked.goal - value) / (gradient * ray).flatten(1).sum(1)
+        stretch = torch.where(value >= 0, torch.zeros_like(short), short)
+        ends[doubtful] = points + per_sample(stretch, ray) * ray
+        doubtful = doubtful[still(value < 0, len(problem))]
+    lost = per_sample(~holds, ends)
+    return ends.masked_fill(lost, torch.nan), normals.masked_fill(lost, torch.nan), rival.where(holds, -1), holds
+
+
+def _require_settings(
+    method: object, norm: object, subspace: object, targets: object, rival: object, refine: object
+) -> None:
+    require(isinstance(method, AbstractSearch), "method", "be a search such as `DeepFool()`", repr(method))
+    require(isinstance(norm, Norm), "norm", "be a Norm: `L2`, `Linf` or `Norm(p)`", repr(norm))
+    require(refine is None or isinstance(refine, Slide), "refine", "be `Slide(…)` or None", repr(refine))
+    require(subspace is None or isinstance(subspace, Subspace), "subspace", "be a Subspace or None", repr(subspace))
+    confined = subspace is not None and norm != L2
+    require(not confined, "subspace", "go with ℓ2 only", norm, "The steepest step of another norm leaves the subspace.")
+    both = targets is not None and rival is not None
+    require(not both, "rival", "not be given together with `targets`", "both")
+
+
+def _ids(ids: Tensor | None, points: Tensor) -> Tensor:
+    if ids is None:
+        return torch.arange(len(points), device=points.device)
+    require_batch(ids, "ids", len(points), integer=True)
+    return ids.to(points.device, torch.long)
+
+
+def _classes(classes: Tensor | int | None, name: str, points: Tensor, count: int) -> Tensor | None:
+    if classes is None:
+        return None
+    if isinstance(classes, int):
+        classes = torch.full((len(points),), classes, device=points.device)
+    require_batch(classes, name, len(points), integer=True)
+    inside = bool(((classes >= 0) & (classes < count)).all())
+    got = f"{int(classes.min())} to {int(classes.max())}"
+    require(inside, name, f"be classes from 0 to {count - 1}", got)
+    return classes.long()
+
+
+def _fitting(subspace: Subspace | None, points: Tensor) -> Subspace | None:
+    if subspace is not None:
+        shape = tuple(points.shape[1:])
+        require(subspace.shape == shape, "subspace", f"have the points' shape {shape}", f"shape {subspace.shape}")
+        fits = subspace.samples in (None, 0, len(points))
+        require(fits, "subspace", f"hold one subspace for each of the {len(points)} points", subspace.samples)
+    return subspace

@@ -1,0 +1,159 @@
+"""Sliding along the boundary towards the start, until the way out leaves at right angles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from separatrix.checks import require_count
+from separatrix.norms import Norm, per_sample
+from separatrix.search.base import Crossings, Problem, still
+from separatrix.search.ray import pull_back, reach
+
+_LEAST_GAIN = 1e-4  # a sample that gains less, as a share of its length, has arrived
+_LEAST_SUCCESS = 1e-7
+_LEAST_PACE = 0.02
+
+
+@dataclass(frozen=True)
+class Slide:
+    """Shortens a crossing: back to the boundary, then along it to where the displacement is parallel to the normal.
+
+    The Hasofer–Lind–Rackwitz–Fiessler iteration of structural reliability, damped per sample: jump to the point
+    nearest to the start on the boundary's linearisation, or on the edge where it meets the linearisation before
+    it; come back to the boundary along the ray from the start; keep only what is shorter. One gradient a success.
+
+    Args:
+        steps: Jumps at most; 0 only brings the crossing back to the boundary.
+    """
+
+    steps: int = 10
+
+    def __post_init__(self) -> None:
+        require_count(self.steps, "steps", 0)
+
+    def refine(self, problem: Problem, crossings: Crossings, start_value: Tensor) -> Crossings:
+        """The crossings, none of them longer, each a hair beyond the boundary."""
+        best = pull_back(problem, crossings, start_value, evaluations=3 if self.steps else 20)
+        if self.steps:
+            _slide(problem, best, self.steps)
+            best = pull_back(problem, best, start_value)
+        return best
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Half-spaces ``⟨gradient, r⟩ ≥ level`` of displacements r that cross a linearisation of the boundary."""
+
+    gradient: Tensor  # (n, *shape)
+    level: Tensor  # (n,)
+
+    @staticmethod
+    def none(like: Tensor) -> Cuts:
+        """Cuts that exclude nothing."""
+        return Cuts(torch.zeros_like(like), torch.full_like(like.flatten(1)[:, 0], -1.0))
+
+    def __getitem__(self, index: Tensor) -> Cuts:
+        return Cuts(self.gradient[index], self.level[index])
+
+    def put(self, index: Tensor, cuts: Cuts) -> None:
+        """Replace these samples' cuts."""
+        self.gradient[index], self.level[index] = cuts.gradient, cuts.level
+
+    def mixed(self, other: Cuts, share: Tensor) -> Cuts:
+        """The cut that both imply: this one's part is ``share``, the other's the rest."""
+        mine = per_sample(share, self.gradient)
+        return Cuts(mine * self.gradient + (1 - mine) * other.gradient, share * self.level + (1 - share) * other.level)
+
+    def distance(self, norm: Norm) -> Tensor:
+        """Length of the shortest displacement that satisfies the cut; negative when none is needed."""
+        return self.level / norm.dual_length(self.gradient).clamp_min(torch.finfo(self.level.dtype).tiny)
+
+    def foot(self, norm: Norm) -> Tensor:
+        """The shortest displacement that satisfies the cut."""
+        return norm.steepest(self.gradient) * per_sample(self.distance(norm), self.gradient)
+
+
+def nearest_to_both(norm: Norm, first: Cuts, second: Cuts) -> Tensor:
+    """Share of the first cut in the mixture whose foot is farthest: the foot on both cuts, by duality."""
+    return _share_l2(first, second) if norm.p == 2 else _share_by_golden_section(norm, first, second)
+
+
+def _share_l2(first: Cuts, second: Cuts) -> Tensor:
+    own, other = (cut.gradient.flatten(1) for cut in (first, second))
+    aa, bb, ab = (own * own).sum(1), (other * other).sum(1), (own * other).sum(1)
+    a, b = bb * first.level - ab * second.level, aa * second.level - ab * first.level
+    flat = aa * bb - ab * ab <= 1e-6 * aa * bb
+    share = (a.clamp_min(0) / (a.clamp_min(0) + b.clamp_min(0))).nan_to_num(1.0)
+    return torch.where(flat, torch.ones_like(share), share)
+
+
+def _share_by_golden_section(norm: Norm, first: Cuts, second: Cuts, rounds: int = 8) -> Tensor:
+    golden = 0.381966
+    low, high = torch.zeros_like(first.level), torch.ones_like(first.level)
+    for _ in range(rounds):
+        left, right = low + golden * (high - low), high - golden * (high - low)
+        rising = first.mixed(second, left).distance(norm) < first.mixed(second, right).distance(norm)
+        low, high = torch.where(rising, left, low), torch.where(rising, high, right)
+    return torch.where(high == 1, high, (low + high) / 2)
+
+
+@dataclass(frozen=True)
+class Trail:
+    """What sliding remembers of each sample."""
+
+    latest: Cuts  # linearisation at the crossing kept
+    before: Cuts  # and at the one kept before
+    pace: Tensor  # share of the jump to be made
+    fresh: Tensor  # whether the crossing has moved since it was linearised
+    edge: Tensor  # whether to aim at the edge between both cuts
+
+    @staticmethod
+    def begin(problem: Problem) -> Trail:
+        """Nothing linearised yet."""
+        latest, before = Cuts.none(problem.start), Cuts.none(problem.start)
+        yes = torch.ones(len(problem), dtype=torch.bool, device=problem.start.device)
+        return Trail(latest, before, torch.ones_like(problem.hair), yes, yes.clone())
+
+    def linearise(self, problem: Problem, best: Crossings, active: Tensor) -> None:
+        """Linearise the boundary anew at the crossings that have moved."""
+        rows = active[still(self.fresh[active], len(problem))]
+        if len(rows):
+            asked, points = problem[rows], best.points[rows]
+            values, gradients = asked.linearise(points)
+            level = (gradients * (points - asked.start)).flatten(1).sum(1) - values + asked.goal
+            self.before.put(rows, self.latest[rows])
+            self.latest.put(rows, Cuts(gradients, level))
+
+    def cut(self, norm: Norm, active: Tensor) -> Cuts:
+        """What the next jump aims at: the latest cut, or the edge where it meets the one before."""
+        latest, before = self.latest[active], self.before[active]
+        share = nearest_to_both(norm, latest, before)
+        return latest.mixed(before, torch.where(self.edge[active], share, torch.ones_like(share)))
+
+    def learn(self, active: Tensor, shorter: Tensor) -> None:
+        """After a success, go on faster; after a failure leave the edge first, then slow down."""
+        pace, edge = self.pace[active], self.edge[active]
+        slower = torch.where(edge, pace, 0.4 * pace)
+        self.pace[active] = torch.where(shorter, (1.3 * pace).clamp(max=1), slower)
+        self.fresh[active] = shorter
+        self.edge[active] = shorter
+
+
+def _slide(problem: Problem, best: Crossings, steps: int) -> None:
+    trail, active = Trail.begin(problem), still(best.found, len(problem))
+    for _ in range(steps):
+        if len(active) == 0:
+            return
+        trail.linearise(problem, best, active)
+        asked, here, cut = problem[active], best[active], trail.cut(problem.norm, active)
+        displacement = here.points - asked.start
+        jump = displacement + per_sample(trail.pace[active], displacement) * (cut.foot(problem.norm) - displacement)
+        reached = reach(asked, here, jump, (cut.gradient * jump).flatten(1).sum(1))
+        gain = 1 - reached.length / here.length
+        trail.learn(active, gain > _LEAST_SUCCESS)
+        best.put(active, reached)
+        going = (gain > _LEAST_GAIN) | ((gain <= _LEAST_SUCCESS) & (trail.pace[active] > _LEAST_PACE))
+        active = active[still(going, len(problem))]
