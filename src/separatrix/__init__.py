@@ -3,7 +3,7 @@
 Ask a *question* of a model and points, by a *method*, and get an *answer*.
 """
 
-from importlib.metadata import version as _version
+from importlib import metadata as _metadata
 
 from separatrix import subspaces as subspaces
 from separatrix.batches import each as each
@@ -17,12 +17,18 @@ from separatrix.fields import linearise_pairs as linearise_pairs
 from separatrix.norms import L2 as L2
 from separatrix.norms import Linf as Linf
 from separatrix.norms import Norm as Norm
+from separatrix.search import DDN as DDN
+from separatrix.search import Best as Best
 from separatrix.search import DeepFool as DeepFool
 from separatrix.search import Slide as Slide
+from separatrix.search import line_distance as line_distance
 from separatrix.search import minimal_perturbation as minimal_perturbation
 from separatrix.statistics import MarginSummary as MarginSummary
 from separatrix.statistics import summarise as summarise
 from separatrix.subspaces import Subspace as Subspace
 from separatrix.subspaces import principal_angles as principal_angles
 
-__version__ = _version("separatrix")
+try:
+    __version__ = _metadata.version("separatrix")
+except _metadata.PackageNotFoundError:  # run from a source tree that was never installed
+    __version__ = "0"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
@@ -57,9 +57,33 @@ class Margin:
 
     def of(self, logits: Tensor) -> Tensor:
         """The margin ``(n,)`` that these logits ``(n, c)`` amount to."""
-        upper = _strongest_but(logits, self.own) if self.rival is None else _logit(logits, self.rival)
-        lower = _strongest_but(logits, self.rival) if self.own is None else _logit(logits, self.own)
+        return self._gap(logits, lambda others: others.max(1).values)
+
+    def softly(self, logits: Tensor) -> Tensor:
+        """The margin with all the other classes together, by log-sum-exp, in place of the strongest ``(n,)``.
+
+        It climbs where the cross-entropy does, and still has a gradient where that has rounded to zero.
+        """
+        return self._gap(logits, lambda others: others.logsumexp(1))
+
+    def _gap(self, logits: Tensor, together: Callable[[Tensor], Tensor]) -> Tensor:
+        upper = together(_without(logits, self.own)) if self.rival is None else _logit(logits, self.rival)
+        lower = together(_without(logits, self.rival)) if self.own is None else _logit(logits, self.own)
         return upper - lower
+
+    def pairs(self, logits: Tensor, candidates: int | None = None) -> list[Margin]:
+        """The margins between two classes each, fixed at these logits, of which this margin is the greatest.
+
+        Args:
+            logits: Where to look ``(n, c)``.
+            candidates: How many of the highest logits to look at, the own class among them; None: at most ten.
+        """
+        if self.rival is not None:
+            own = _without(logits, self.rival).argmax(1) if self.own is None else self.own
+            return [replace(self, own=own)]
+        count = min(10 if candidates is None else candidates, logits.shape[1]) - 1
+        rivals = _without(logits, self.own).topk(count, dim=1).indices
+        return [replace(self, rival=rival) for rival in rivals.unbind(1)]
 
     def __getitem__(self, index: Index) -> Margin:
         return replace(self, own=_selected(self.own, index), rival=_selected(self.rival, index))
@@ -116,11 +140,34 @@ def linearise_pairs(margin: Margin, points: Tensor, candidates: int | None) -> I
     with torch.enable_grad():
         leaf, seen = watched(points)
         logits = logits_of(margin.model, seen)
-        values = _against_each_rival(margin, logits, candidates)
-        for rank, (rival, value) in enumerate(values):
-            keep = rank + 1 < len(values)
-            (gradients,) = torch.autograd.grad(value.sum(), leaf, retain_graph=keep)
-            yield rival, value.detach(), gradients
+        pairs = margin.pairs(logits.detach(), candidates)
+        for left, pair in zip(reversed(range(len(pairs))), pairs, strict=True):
+            values = pair.of(logits)
+            (gradients,) = torch.autograd.grad(values.sum(), leaf, retain_graph=left > 0)
+            yield strongest_rival(pair, logits), values.detach(), gradients
+
+
+def difference_pairs(
+    margin: Margin, points: Tensor, candidates: int | None, basis: Tensor, step: float
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """What ``linearise_pairs`` yields, with gradients within a subspace, from m + 1 forward passes and no gradient.
+
+    Args:
+        margin: The boundary asked about.
+        points: Inputs ``(n, *shape)``.
+        candidates: As in ``linearise_pairs``.
+        basis: Orthonormal directions ``(m, *shape)``, or each sample's own ``(n, m, *shape)``.
+        step: Length of the displacements whose effect is divided by it.
+    """
+    directions = basis.expand(len(points), *basis.shape[-points.ndim :])
+    with torch.no_grad():
+        logits = logits_of(margin.model, points.clone())
+        moved = [logits_of(margin.model, points + step * direction) for direction in directions.unbind(1)]
+        for pair in margin.pairs(logits, candidates):
+            values = pair.of(logits)
+            slopes = torch.stack([(pair.of(there) - values) / step for there in moved], dim=1)
+            gradients = torch.einsum("nm,nm...->n...", slopes, directions)
+            yield strongest_rival(pair, logits), values, gradients
 
 
 def strongest_rival(margin: Margin, logits: Tensor) -> Tensor:
@@ -136,16 +183,6 @@ def watched(points: Tensor) -> tuple[Tensor, Tensor]:
     return leaf, leaf.clone()
 
 
-def _against_each_rival(margin: Margin, logits: Tensor, candidates: int | None) -> list[tuple[Tensor, Tensor]]:
-    if margin.rival is not None:
-        return [(strongest_rival(margin, logits), margin.of(logits))]
-    most = 10 if candidates is None else candidates
-    count = min(most, logits.shape[1]) - 1
-    rivals = _without(logits.detach(), margin.own).topk(count, dim=1).indices
-    own = _logit(logits, margin.own)
-    return [(rival, _logit(logits, rival) - own) for rival in rivals.unbind(1)]
-
-
 def _column(classes: Classes, logits: Tensor) -> Tensor:
     return torch.as_tensor(classes, device=logits.device).expand(len(logits))[:, None]
 
@@ -156,10 +193,6 @@ def _logit(logits: Tensor, classes: Classes) -> Tensor:
 
 def _without(logits: Tensor, classes: Classes) -> Tensor:
     return logits.scatter(1, _column(classes, logits), -torch.inf)
-
-
-def _strongest_but(logits: Tensor, classes: Classes) -> Tensor:
-    return _without(logits, classes).max(1).values
 
 
 def _selected(classes: Classes, index: Index) -> Classes:

@@ -11,7 +11,16 @@ import torch
 from torch import Tensor
 
 from separatrix.classifier import logits_of
-from separatrix.fields import Index, Margin, linearise, linearise_pairs, strongest_rival, watched
+from separatrix.fields import (
+    Field,
+    Index,
+    Margin,
+    difference_pairs,
+    linearise,
+    linearise_pairs,
+    strongest_rival,
+    watched,
+)
 from separatrix.norms import Norm, per_sample
 
 if TYPE_CHECKING:
@@ -49,6 +58,7 @@ class Problem:
     hair: Tensor  # (n,) a margin this large is beyond the rounding noise of the logits
     tally: Tally
     rows: Tensor  # (n,) these samples' places in the tally
+    difference: float | None = None  # gradients by finite differences of this length; None: by differentiation
 
     def __len__(self) -> int:
         return len(self.start)
@@ -84,26 +94,55 @@ class Problem:
 
     def linearise(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Values ``(n,)`` and gradients within the subspace ``(n, *shape)``."""
+        if self.difference is None:
+            return self.differentiate(points, self.margin)
+        _, values, gradients = next(self.linearise_pairs(points, 2))
+        return values, gradients
+
+    def differentiate(self, points: Tensor, field: Field) -> tuple[Tensor, Tensor]:
+        """Values of any field of these samples, and its gradients within the subspace."""
         self._count(forwards=1, gradients=1)
-        values, gradients = linearise(self.margin, points)
+        values, gradients = linearise(field, points)
         return values, self.confine(gradients)
 
     def linearise_pairs(self, points: Tensor, candidates: int | None) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Rivals, values and gradients within the subspace, one strong rival after the other."""
+        if self.difference is not None and self.subspace is not None:
+            self._count(forwards=1 + self.subspace.dim)
+            basis = self.subspace.basis().to(points)
+            yield from difference_pairs(self.margin, points, candidates, basis, self.difference)
+            return
         self._count(forwards=1)
         for rival, values, gradients in linearise_pairs(self.margin, points, candidates):
             self._count(gradients=1)
             yield rival, values, self.confine(gradients)
 
     def look(self, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Values, whole gradients (not confined) and the class beyond, asked anew."""
-        self._count(forwards=1, gradients=1)
+        """Values, gradients and the class beyond, asked anew.
+
+        Gradients are whole, not confined to the subspace; by finite differences, those within it; NaN from a model
+        that has none.
+        """
+        if self.difference is not None:
+            rival, values, gradients = next(self.linearise_pairs(points, 2))
+            return values, gradients, rival
         with torch.enable_grad():
             leaf, seen = watched(points)
             logits = logits_of(self.margin.model, seen)
             values = self.margin.of(logits)
-            (gradients,) = torch.autograd.grad(values.sum(), leaf)
-        return values.detach(), gradients, strongest_rival(self.margin, logits.detach())
+        known = values.requires_grad
+        gradients = torch.autograd.grad(values.sum(), leaf)[0] if known else torch.full_like(leaf, torch.nan)
+        self._count(forwards=1, gradients=int(known))
+        return values.detach(), gradients.detach(), strongest_rival(self.margin, logits.detach())
+
+    def climb(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Values of the margin; gradients of its soft form within the subspace, the way the cross-entropy climbs."""
+        self._count(forwards=1, gradients=1)
+        with torch.enable_grad():
+            leaf, seen = watched(points)
+            logits = logits_of(self.margin.model, seen)
+            (gradients,) = torch.autograd.grad(self.margin.softly(logits).sum(), leaf)
+        return self.margin.of(logits.detach()), self.confine(gradients)
 
     def confine(self, gradients: Tensor) -> Tensor:
         """The part of gradients inside the subspace; exactly zero where only rounding is left."""
@@ -135,10 +174,12 @@ class AbstractSearch(ABC):
     """How to walk to the boundary: a frozen dataclass of settings with one step.
 
     ``steps`` is None for a method that ends at its first crossing; a number for one that takes as many steps
-    and keeps its shortest crossing.
+    and keeps its shortest crossing. ``difference`` is the length of finite differences for a method that does without
+    gradients; such a method needs a subspace.
     """
 
     steps: int | None = None
+    difference: float | None = None
 
     def begin(self, problem: Problem) -> Tensor:
         """What the method carries from step to step, one row a sample."""

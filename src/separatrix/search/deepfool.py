@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from separatrix.checks import require, require_count
+from separatrix.checks import require, require_count, require_positive
 from separatrix.norms import per_sample
 from separatrix.search.base import AbstractSearch, Problem, Step
 
@@ -23,15 +23,20 @@ class DeepFool(AbstractSearch):
         overshoot: How far beyond the walk that point lies, as a share of its length.
         candidates: How many of the highest logits are looked at, the own class among them, chosen again at each step.
             None: all of them up to ten classes, ten beyond. 5 is nearly as good, at less than half the gradients.
+        difference: For a model without gradients: the ℓ2 length of the displacements whose effect stands for the slope,
+            m + 1 forward passes a step in a subspace of dimension m (which must then be given). None differentiates.
     """
 
     overshoot: float = 0.02
     candidates: int | None = None
+    difference: float | None = None
 
     def __post_init__(self) -> None:
         require(0 <= self.overshoot < float("inf"), "overshoot", "be a finite number ≥ 0", self.overshoot)
         if self.candidates is not None:
             require_count(self.candidates, "candidates", 2)
+        if self.difference is not None:
+            require_positive(self.difference, "difference")
 
     def step(self, problem: Problem, points: Tensor, state: Tensor) -> Step:
         """To the nearest linearised boundary (A2; A3 in other norms; A4 in a subspace; A5 towards a region)."""

@@ -11,23 +11,22 @@ from separatrix.boundary import BoundaryPoints
 from separatrix.checks import require, require_batch, require_count, require_points
 from separatrix.classifier import Model, device_of, logits_of, require_model
 from separatrix.fields import Margin
-from separatrix.norms import L2, Norm, per_sample
+from separatrix.norms import L2, Norm
 from separatrix.precision import full_precision
-from separatrix.search.base import AbstractSearch, Problem, Tally, still
+from separatrix.search.answer import answer, rounding, sample_ids
+from separatrix.search.base import AbstractSearch, Problem, Tally
 from separatrix.search.batching import in_batches
 from separatrix.search.deepfool import DeepFool
 from separatrix.search.slide import Slide
-from separatrix.search.starts import Attempt, Plan, attempt
+from separatrix.search.starts import Best, Plan, attempt
 from separatrix.subspaces import Subspace
-
-_ROUNDING = 32  # the logits' rounding noise, as a multiple of their size in units in the last place
 
 
 def minimal_perturbation(
     model: Model,
     points: Tensor,
     *,
-    method: AbstractSearch = DeepFool(),
+    method: AbstractSearch | Best = DeepFool(),
     norm: Norm = L2,
     subspace: Subspace | None = None,
     targets: Tensor | int | None = None,
@@ -62,7 +61,8 @@ def minimal_perturbation(
         seed: Of the noise that retries and further starts walk from.
         ids: Whole numbers that name the points, so that a result does not depend on its batch; 0 … n − 1 if not given.
     """
-    _require_settings(method, norm, subspace, targets, rival, refine)
+    methods = _methods(method)
+    _require_settings(methods, norm, subspace, targets, rival, refine)
     require_count(max_steps, "max_steps")
     require_count(starts, "starts")
     require_count(retries, "retries", 0)
@@ -71,20 +71,19 @@ def minimal_perturbation(
         require_count(batch_size, "batch_size")
     require_points(points)
     with full_precision():
-        classes = require_model(model, points)
+        classes = require_model(model, points, gradient=any(part.difference is None for part in methods))
         query = _Query(
             model=model,
             points=points,
-            ids=_ids(ids, points),
+            ids=sample_ids(ids, points),
             targets=_classes(targets, "targets", points, classes),
             rival=_classes(rival, "rival", points, classes),
-            method=method,
             norm=norm,
             subspace=_fitting(subspace, points),
-            plan=Plan(refine, max_steps, starts, retries, seed),
+            plan=Plan(methods, refine, max_steps, starts, retries, seed),
         )
-        answer = in_batches(len(points), batch_size, query.measure, points.device)
-    return replace(answer, subspace=subspace)
+        found = in_batches(len(points), batch_size, query.measure, points.device)
+    return replace(found, subspace=subspace)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +95,6 @@ class _Query:
     ids: Tensor
     targets: Tensor | None
     rival: Tensor | None
-    method: AbstractSearch
     norm: Norm
     subspace: Subspace | None
     plan: Plan
@@ -109,8 +107,8 @@ class _Query:
             logits = logits_of(self.model, start.clone())
         problem = self._problem(rows, start, ids, logits)
         problem.tally.forwards.add_(1)
-        found = attempt(problem, self.method, self.plan, ids, problem.margin.of(logits))
-        return _answer(problem, found, logits, ids)
+        best, gap = attempt(problem, self.plan, ids, problem.margin.of(logits))
+        return answer(problem, best, gap, logits, ids)
 
     def _problem(self, rows: slice, start: Tensor, ids: Tensor, logits: Tensor) -> Problem:
         subspace = self.subspace
@@ -121,9 +119,10 @@ class _Query:
             start=start,
             norm=self.norm,
             subspace=subspace,
-            hair=_ROUNDING * torch.finfo(logits.dtype).eps * logits.abs().amax(1),
+            hair=rounding(logits),
             tally=Tally.zeros(len(start), start.device),
             rows=torch.arange(len(start), device=start.device),
+            difference=self.plan.methods[0].difference,
         )
 
     def _margin(self, rows: slice, own: Tensor) -> Margin:
@@ -137,68 +136,29 @@ class _Query:
         return Margin(self.model, own=own)
 
 
-def _answer(problem: Problem, best: Attempt, logits: Tensor, ids: Tensor) -> BoundaryPoints:
-    crossings = best.crossings
-    ends, normals, rival, found = _checked_afresh(problem, crossings.points.clone(), crossings.found)
-    away = logits.gather(1, rival.clamp_min(0)[:, None])
-    rank = (logits > away).sum(1).where(found, -1)
-    return BoundaryPoints(
-        start=problem.start,
-        end=ends,
-        normals=normals,
-        found=found,
-        own=logits.argmax(1),
-        rival=rival,
-        rival_rank=rank,
-        raw_distance=best.raw.where(found, torch.inf),
-        gap=best.gap,
-        steps=problem.tally.steps,
-        forwards=problem.tally.forwards,
-        gradients=problem.tally.gradients,
-        ids=ids,
-        norm=problem.norm,
-        subspace=None,
-    )
-
-
-def _checked_afresh(problem: Problem, ends: Tensor, found: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Ends that hold when asked again, their normals and rivals; one that fell back is nudged outward."""
-    normals, rival = torch.full_like(ends, torch.nan), torch.full_like(problem.rows, -1)
-    holds, doubtful = torch.zeros_like(found), still(found, len(problem))
-    for _ in range(3):
-        if len(doubtful) == 0:
-            break
-        asked, points = problem[doubtful], ends[doubtful]
-        value, gradient, beyond = asked.look(points)
-        normals[doubtful] = L2.steepest(gradient)
-        rival[doubtful], holds[doubtful] = beyond, value >= 0
-        ray = points - asked.start
-        short = (asked.goal - value) / (gradient * ray).flatten(1).sum(1)
-        stretch = torch.where(value >= 0, torch.zeros_like(short), short)
-        ends[doubtful] = points + per_sample(stretch, ray) * ray
-        doubtful = doubtful[still(value < 0, len(problem))]
-    lost = per_sample(~holds, ends)
-    return ends.masked_fill(lost, torch.nan), normals.masked_fill(lost, torch.nan), rival.where(holds, -1), holds
+def _methods(method: object) -> tuple[AbstractSearch, ...]:
+    require(isinstance(method, (AbstractSearch, Best)), "method", "be a search such as `DeepFool()`", repr(method))
+    assert isinstance(method, (AbstractSearch, Best))
+    return method.methods if isinstance(method, Best) else (method,)
 
 
 def _require_settings(
-    method: object, norm: object, subspace: object, targets: object, rival: object, refine: object
+    methods: tuple[AbstractSearch, ...],
+    norm: object,
+    subspace: object,
+    targets: object,
+    rival: object,
+    refine: object,
 ) -> None:
-    require(isinstance(method, AbstractSearch), "method", "be a search such as `DeepFool()`", repr(method))
     require(isinstance(norm, Norm), "norm", "be a Norm: `L2`, `Linf` or `Norm(p)`", repr(norm))
     require(refine is None or isinstance(refine, Slide), "refine", "be `Slide(…)` or None", repr(refine))
     require(subspace is None or isinstance(subspace, Subspace), "subspace", "be a Subspace or None", repr(subspace))
     confined = subspace is not None and norm != L2
     require(not confined, "subspace", "go with ℓ2 only", norm, "The steepest step of another norm leaves the subspace.")
+    blind = subspace is None and any(part.difference is not None for part in methods)
+    require(not blind, "subspace", "be given for gradients by finite differences", None)
     both = targets is not None and rival is not None
     require(not both, "rival", "not be given together with `targets`", "both")
-
-
-def _ids(ids: Tensor | None, points: Tensor) -> Tensor:
-    if ids is None:
-        return torch.arange(len(points), device=points.device)
-    require_batch(ids, "ids", len(points), integer=True)
-    return ids.to(points.device, torch.long)
 
 
 def _classes(classes: Tensor | int | None, name: str, points: Tensor, count: int) -> Tensor | None:

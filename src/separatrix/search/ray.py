@@ -44,15 +44,25 @@ class Bracket:
         )
 
 
-def pull_back(problem: Problem, crossings: Crossings, start_value: Tensor, evaluations: int = 20) -> Crossings:
+def pull_back(
+    problem: Problem, crossings: Crossings, near_value: Tensor, evaluations: int = 20, near: Tensor | None = None
+) -> Crossings:
     """Each crossing brought towards its start along the ray between them, to a hair beyond the boundary.
 
     The margin is asked ``evaluations`` times at most; no crossing gets longer, and none is given up.
+
+    Args:
+        problem: The boundary and the starts.
+        crossings: Points beyond the boundary.
+        near_value: The margin at ``near``, negative ``(n,)``.
+        evaluations: How often to ask.
+        near: A place on each ray before the boundary, as a share of it ``(n,)``; None is the start.
     """
     best = Crossings(crossings.points.clone(), crossings.length.clone(), crossings.value.clone())
     target = problem.goal
     one = torch.ones_like(target)
-    bracket = Bracket(0 * one, start_value - target, one, crossings.value - target, 0 * one)
+    near = 0 * one if near is None else near
+    bracket = Bracket(near, near_value - target, one, crossings.value - target, 0 * one)
     active = torch.arange(len(problem), device=target.device)
     for _ in range(evaluations):
         loose = (best.value[active] > 2 * problem.hair[active]) & (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from separatrix.checks import require
 from separatrix.norms import L2, per_sample
 from separatrix.randomness import normal
 from separatrix.search.base import AbstractSearch, Crossings, Problem, still, walk
@@ -16,16 +17,33 @@ _RESTARTS, _RETRIES = 1_000, 2_000  # streams of random numbers, apart from each
 
 
 @dataclass(frozen=True)
+class Best:
+    """Several methods, each from every start; the shortest answer of each sample is kept, and their gap reported.
+
+    Args:
+        methods: The searches to ask, such as ``(DeepFool(candidates=5), DDN(100))``.
+    """
+
+    methods: tuple[AbstractSearch, ...]
+
+    def __post_init__(self) -> None:
+        searches = isinstance(self.methods, tuple) and all(isinstance(part, AbstractSearch) for part in self.methods)
+        rule = "be a tuple of searches such as `(DeepFool(), DDN())`"
+        require(searches and len(self.methods) > 0, "methods", rule, repr(self.methods))
+
+
+@dataclass(frozen=True)
 class Attempt:
     """The shortest crossing so far of each sample, and how long it was before refinement."""
 
     crossings: Crossings
     raw: Tensor  # (n,)
 
-    @property
-    def gap(self) -> Tensor:
-        """Nothing to compare with: NaN."""
-        return torch.full_like(self.raw, torch.nan)
+    @staticmethod
+    def none(like: Tensor) -> Attempt:
+        """Nothing crossed yet."""
+        crossings = Crossings.none(like)
+        return Attempt(crossings, crossings.length.clone())
 
     def put(self, index: Tensor, other: Attempt) -> None:
         """Take over what is shorter."""
@@ -36,8 +54,9 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Plan:
-    """How often each sample is tried, and how a crossing is refined."""
+    """Which searches to ask, how often each sample is tried, and how a crossing is refined."""
 
+    methods: tuple[AbstractSearch, ...]
     refine: Slide | None
     max_steps: int
     starts: int
@@ -45,32 +64,59 @@ class Plan:
     seed: int
 
 
-def attempt(problem: Problem, method: AbstractSearch, plan: Plan, ids: Tensor, start_value: Tensor) -> Attempt:
-    """The shortest of ``plan.starts`` walks, then noisy walks of growing reach for samples that never crossed."""
-    best = _try(problem, method, plan, problem.start, start_value)
-    for number in range(1, plan.starts):
-        noise = _noise(problem, plan.seed, ids, _RESTARTS + number)
-        span = torch.where(best.crossings.found, best.crossings.length, problem.norm.length(problem.start) / 4)
-        reach = span * 2.0 ** ((number - 1) % 4 - 1)  # half, one, two, four times the best so far
-        noisy = problem.start + noise * per_sample(reach / problem.norm.length(noise), noise)
-        best.put(_everyone(problem), _try(problem, method, plan, noisy, start_value))
+def attempt(problem: Problem, plan: Plan, ids: Tensor, start_value: Tensor) -> tuple[Attempt, Tensor]:
+    """The shortest of all methods' walks from all starts, and the gap between the methods ``(n,)``.
+
+    Samples that never crossed get noisy walks of growing reach.
+    """
+    everyone = _everyone(problem)
+    tries = [Attempt.none(problem.start) for _ in plan.methods]
+    best = Attempt.none(problem.start)
+    for number in range(plan.starts):
+        points = problem.start if number == 0 else _around(problem, best, plan.seed, ids, number)
+        for tried, method in zip(tries, plan.methods, strict=True):
+            tried.put(everyone, _try(problem, method, plan, points, start_value))
+            best.put(everyone, tried)
+    _retry(problem, plan, ids, start_value, best)
+    return best, _gap([tried.crossings.length for tried in tries])
+
+
+def _retry(problem: Problem, plan: Plan, ids: Tensor, start_value: Tensor, best: Attempt) -> None:
+    """Walk again from noise around samples that never crossed, twice as far each time (A6)."""
     for number in range(plan.retries):
         kept = still(~best.crossings.found, len(problem))
         if len(kept) == 0:
-            break
+            return
         asked = problem[kept]
         typical = L2.length(asked.start) / asked.start[0].numel() ** 0.5
         sigma = 0.02 * 2**number * torch.where(typical > 0, typical, torch.ones_like(typical))
         noisy = asked.start + _noise(asked, plan.seed, ids[kept], _RETRIES + number) * per_sample(sigma, asked.start)
-        best.put(kept, _try(asked, method, plan, noisy, start_value[kept]))
-    return best
+        for method in plan.methods:
+            best.put(kept, _try(asked, method, plan, noisy, start_value[kept]))
+
+
+def _around(problem: Problem, best: Attempt, seed: int, ids: Tensor, number: int) -> Tensor:
+    """Starts at half, one, two and four times the best distance so far, in random directions, over and over."""
+    noise = _noise(problem, seed, ids, _RESTARTS + number)
+    typical = torch.where(best.crossings.found, best.crossings.length, problem.norm.length(problem.start) / 4)
+    reach = typical * 2.0 ** ((number - 1) % 4 - 1)
+    return problem.start + noise * per_sample(reach / problem.norm.length(noise), noise)
+
+
+def _gap(lengths: list[Tensor]) -> Tensor:
+    """How much longer the longest is than the shortest, as a share of it; NaN for one method, inf where one failed."""
+    stacked = torch.stack(lengths)
+    shortest, longest = stacked.amin(0), stacked.amax(0)
+    gap = torch.where(longest > shortest, (longest - shortest) / shortest, torch.zeros_like(shortest))
+    return gap.where((shortest < torch.inf) & (len(lengths) > 1), torch.nan)
 
 
 def _try(problem: Problem, method: AbstractSearch, plan: Plan, points: Tensor, start_value: Tensor) -> Attempt:
-    walked = walk(problem, method, points, plan.max_steps)
+    asked = replace(problem, difference=method.difference)
+    walked = walk(asked, method, points, plan.max_steps)
     if points is not problem.start:
         walked.put(_everyone(problem), _already_across(problem, points))
-    refined = walked if plan.refine is None else plan.refine.refine(problem, walked, start_value)
+    refined = walked if plan.refine is None else plan.refine.refine(asked, walked, start_value)
     return Attempt(refined, walked.length.clone())
 
 

@@ -1,0 +1,79 @@
+"""From the shortest crossings to an answer: asked afresh, with normals, rivals and counts."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from separatrix.boundary import BoundaryPoints
+from separatrix.checks import require_batch
+from separatrix.norms import L2, per_sample
+from separatrix.search.base import Problem, still
+from separatrix.search.starts import Attempt
+
+_ROUNDING = 32  # the logits' rounding noise, as a multiple of their size in units in the last place
+
+
+def rounding(logits: Tensor) -> Tensor:
+    """A margin ``(n,)`` that no batch's rounding of these logits hides."""
+    return _ROUNDING * torch.finfo(logits.dtype).eps * logits.abs().amax(1)
+
+
+def sample_ids(ids: Tensor | None, points: Tensor) -> Tensor:
+    if ids is None:
+        return torch.arange(len(points), device=points.device)
+    require_batch(ids, "ids", len(points), integer=True)
+    return ids.to(points.device, torch.long)
+
+
+def answer(problem: Problem, best: Attempt, gap: Tensor, logits: Tensor, ids: Tensor) -> BoundaryPoints:
+    """What was found for each sample, asked once more of the model.
+
+    Args:
+        problem: What was searched.
+        best: The shortest crossings.
+        gap: What ``BoundaryPoints.gap`` says of them ``(n,)``.
+        logits: The model's answer at the starts ``(n, c)``.
+        ids: The samples' names ``(n,)``.
+    """
+    crossings = best.crossings
+    ends, normals, rival, found = _checked_afresh(problem, crossings.points.clone(), crossings.found)
+    away = logits.gather(1, rival.clamp_min(0)[:, None])
+    rank = (logits > away).sum(1).where(found, -1)
+    return BoundaryPoints(
+        start=problem.start,
+        end=ends,
+        normals=normals,
+        found=found,
+        own=logits.argmax(1),
+        rival=rival,
+        rival_rank=rank,
+        raw_distance=best.raw.where(found, torch.inf),
+        gap=gap,
+        steps=problem.tally.steps,
+        forwards=problem.tally.forwards,
+        gradients=problem.tally.gradients,
+        ids=ids,
+        norm=problem.norm,
+        subspace=None,
+    )
+
+
+def _checked_afresh(problem: Problem, ends: Tensor, found: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Ends that hold when asked again, their normals and rivals; one that fell back is nudged outward."""
+    normals, rival = torch.full_like(ends, torch.nan), torch.full_like(problem.rows, -1)
+    holds, doubtful = torch.zeros_like(found), still(found, len(problem))
+    for _ in range(3):
+        if len(doubtful) == 0:
+            break
+        asked, points = problem[doubtful], ends[doubtful]
+        value, gradient, beyond = asked.look(points)
+        normals[doubtful] = L2.steepest(gradient)
+        rival[doubtful], holds[doubtful] = beyond, value >= 0
+        ray = points - asked.start
+        short = (asked.goal - value) / (gradient * ray).flatten(1).sum(1)
+        stretch = torch.where(value >= 0, torch.zeros_like(short), short)
+        ends[doubtful] = points + per_sample(stretch, ray) * ray
+        doubtful = doubtful[still(value < 0, len(problem))]
+    lost = per_sample(~holds, ends)
+    return ends.masked_fill(lost, torch.nan), normals.masked_fill(lost, torch.nan), rival.where(holds, -1), holds
