@@ -22,7 +22,7 @@ _NAMES = {2.0: "L2", math.inf: "Linf"}
 _TARGET_CLASSES = 9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AutoAttack(AbstractAttack):
     """An ensemble of four attacks without settings (Croce and Hein, 2020), as ``pyautoattack`` runs it.
 
@@ -47,9 +47,9 @@ class AutoAttack(AbstractAttack):
         task.visit(task.start)
         found = task.start.clone()
         with _undisturbed(task.start.device):
-            for radius in task.radius[task.radius > 0].unique():
+            for radius in sorted(set(task.radius.tolist()) - {0.0}):
                 rows = (task.radius == radius).nonzero()[:, 0]
-                found[rows] = self._ends(task, rows, float(radius))
+                found[rows] = self._ends(task, rows, radius)
         task.visit(task.confine(found))
 
     def _ends(self, task: Task, rows: Tensor, radius: float) -> Tensor:
@@ -78,7 +78,7 @@ class _Counted:
         self.forwards += len(points)
         logits = logits_of(self.model, points.clone())
         if logits.requires_grad:
-            logits.register_hook(self._count)
+            logits.register_hook(self._count)  # type: ignore[no-untyped-call]
         return logits
 
     def _count(self, gradient: Tensor) -> None:

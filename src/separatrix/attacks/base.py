@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -70,10 +72,13 @@ class Task:
     record: Record
 
     def confine(self, points: Tensor) -> Tensor:
-        """Points brought back into the ball, then into the box; a start outside the box may stay where it is."""
+        """Points brought back into the ball, then into the box; a start outside the box may stay where it is.
+
+        In ℓ∞ each coordinate is cut off. Elsewhere the displacement is shortened as a whole: steepest steps followed by
+        the ℓ2-nearest point of another ball would settle beside the highest point of even a linear loss.
+        """
         least, greatest = self.start.clamp(max=self.box[0]), self.start.clamp(min=self.box[1])
-        inside = self.norm.project(points - self.start, self.radius)
-        return (self.start + inside).clamp(least, greatest)
+        return (self.start + self._within_ball(points - self.start)).clamp(least, greatest)
 
     def heights(self, points: Tensor) -> Tensor:
         """The objective ``(n,)`` for one forward pass; the points may lie anywhere and are not kept."""
@@ -93,6 +98,13 @@ class Task:
             (gradients,) = torch.autograd.grad(self._value(logits).sum(), leaf)
         self._keep(points, logits.detach())
         return gradients.where(gradients.isfinite(), 0)
+
+    def _within_ball(self, displacements: Tensor) -> Tensor:
+        if self.norm.p == math.inf:
+            return self.norm.project(displacements, self.radius)
+        length = self.norm.length(displacements)
+        share = (self.radius / length.where(length > 0, 1)).clamp(max=1)
+        return displacements * per_sample(share, displacements)
 
     def _logits(self, points: Tensor) -> Tensor:
         self.record.forwards.add_(1)
@@ -124,7 +136,12 @@ class AbstractAttack(ABC):
     """
 
     loss: Objective = Loss
-    differentiates: bool = True
+    differentiates: ClassVar[bool] = True
+
+    def __repr__(self) -> str:
+        settings = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        shown = (f"{name}={value.__name__ if isinstance(value, type) else repr(value)}" for name, value in settings)
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @abstractmethod
     def run(self, task: Task) -> None:

@@ -48,7 +48,7 @@ def perturb(
         norm: What length means: ``L2``, ``Linf`` or ``Norm(p)`` with p > 1.
         box: Least and greatest value of an input; None is the model's ``bounds`` if it has them, and everywhere
             otherwise. ``(-math.inf, math.inf)`` lifts the bounds.
-        targets: Lower the loss of this class instead, until it is answered: one for all points, or one a point ``(n,)``.
+        targets: Lower the loss of this class instead, so that it is answered: one for all, or one a point ``(n,)``.
         batch_size: Points perturbed at once; None is all. Too many for the memory: halved, with a warning.
         seed: Of random starts and random signs.
         ids: Whole numbers that name the points, so that a result does not depend on its batch; 0 … n − 1 if not given.
@@ -142,10 +142,9 @@ class Request:
 
     def __getitem__(self, kept: Tensor) -> Request:
         """The question for these points alone."""
-        whole = ("points", "radius", "ids")
-        parts: dict[str, Any] = {name: getattr(self, name)[kept] for name in whole}
-        some = {name: getattr(self, name) for name in ("labels", "targets")}
-        return replace(self, **parts, **{name: value if value is None else value[kept] for name, value in some.items()})
+        given = {name: getattr(self, name) for name in ("points", "radius", "ids", "labels", "targets")}
+        chosen: dict[str, Any] = {name: None if rows is None else rows[kept] for name, rows in given.items()}
+        return replace(self, **chosen)
 
     def of_radius(self, radius: float) -> Request:
         """The same question at another radius, one for all."""
@@ -160,8 +159,8 @@ class Request:
     def own(self) -> Tensor:
         """The model's own answers ``(n,)``, batch by batch, on the device of the points."""
         size = self.batch_size or len(self.points)
-        parts = [self._logits(part).argmax(1) for part in self.points.split(size)]
-        return torch.cat(parts).to(self.points.device)
+        parts = [self._logits(self.points[first : first + size]) for first in range(0, len(self.points), size)]
+        return torch.cat([logits.argmax(1) for logits in parts]).to(self.points.device)
 
     def flat(self, rows: slice, loss: Objective) -> int:
         """How many of these points have a gradient of zero."""

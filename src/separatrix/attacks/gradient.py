@@ -16,7 +16,7 @@ from separatrix.randomness import normal, uniform
 _DIRECTIONS, _DEPTHS = 3_000_000, 4_000_000  # streams of random numbers, one a restart
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FGSM(AbstractAttack):
     """One step as long as the radius, in the steepest direction of the loss (Goodfellow et al., 2015).
 
@@ -36,7 +36,7 @@ class FGSM(AbstractAttack):
         _ascend(task, task.start, 1, task.radius)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BIM(AbstractAttack):
     """Several steepest steps from the point itself, each brought back into the ball (Kurakin et al., 2017).
 
@@ -61,7 +61,7 @@ class BIM(AbstractAttack):
         _ascend(task, task.start, self.steps, step_size(task, self.steps, self.step))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PGD(AbstractAttack):
     """Several steepest steps from a random point of the ball, brought back into it each time (Madry et al., 2018).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from separatrix.randomness import uniform
 _SIGNS = 5_000_000  # stream of random numbers, one a draw
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SPSA(AbstractAttack):
     """Steepest steps along a slope that is estimated from random sign differences (Spall, 1992; Uesato et al., 2018).
 
@@ -37,7 +38,7 @@ class SPSA(AbstractAttack):
     width: float = 0.01
     step: float | None = None
     loss: Objective = Margin
-    differentiates: bool = False
+    differentiates: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         require_count(self.steps, "steps")
