@@ -43,7 +43,7 @@ class Recipe:
 
 
 RECIPES = {
-    "resnet18": Recipe(30, 256, 0.2, "sgd", decay=5e-4, augment=True, bfloat16=True),
+    "resnet18": Recipe(60, 256, 0.2, "sgd", decay=5e-4, augment=True, bfloat16=True),
     "mnist-lenet-robust": Recipe(50, 256, 1e-3, radius=0.3, warm_up=10),
     "mnist-lenet": Recipe(10, 256, 2e-3),
     "smooth-lenet": Recipe(20, 256, 2e-3),
