@@ -74,6 +74,10 @@ BAD = {
     "aa norm": (lambda: perturb(Pixels(), X, radius=1, method=AutoAttack(), norm=Norm(3)), "`norm` must be L2 or Linf"),
     "aa box": (lambda: perturb(MODEL, X, radius=1, method=AutoAttack()), "`box` must be (0, 1) for `AutoAttack`"),
     "aa shape": (lambda: perturb(Pixels(), X, radius=1, method=AutoAttack()), "`points` must be images (n, channels"),
+    "aa precision": (
+        lambda: perturb(Pixels(), X.double(), radius=1, method=AutoAttack()),
+        "`points` must be float32 for `AutoAttack`; got torch.float64. Convert both with `.float()`.",
+    ),
     "aa classes": (
         lambda: perturb(Pixels(), X[:, :, None, None], radius=1, method=AutoAttack()),
         "`model` must have four classes or more for `AutoAttack`; got 3",

@@ -26,7 +26,7 @@ _TARGET_CLASSES = 9
 class AutoAttack(AbstractAttack):
     """An ensemble of four attacks without settings (Croce and Hein, 2020), as ``pyautoattack`` runs it.
 
-    For images ``(n, channels, height, width)`` in the box [0, 1], in ℓ∞ or ℓ2, with four classes or more. The
+    For float32 images ``(n, channels, height, width)`` in the box [0, 1], in ℓ∞ or ℓ2, with four classes or more. The
     ensemble stops at the first of its attacks that fools a sample. Its random numbers belong to (seed, place in the
     batch), so that rows depend on the batch, unlike those of every other method; its costs are those of the batch,
     shared evenly.
@@ -97,7 +97,8 @@ def _require_fitting(task: Task) -> None:
     require(task.targets is None, "targets", "be None for `AutoAttack`, which is untargeted", "targets")
     require(task.norm.p in _NAMES, "norm", "be L2 or Linf for `AutoAttack`", task.norm)
     require(task.box == (0, 1), "box", "be (0, 1) for `AutoAttack`", task.box, "Scale the points to [0, 1].")
-    shape = tuple(task.start.shape)
+    kind, shape = task.start.dtype, tuple(task.start.shape)
+    require(kind == torch.float32, "points", "be float32 for `AutoAttack`", kind, "Convert both with `.float()`.")
     require(len(shape) == 4, "points", "be images (n, channels, height, width) for `AutoAttack`", f"shape {shape}")
     with torch.no_grad():
         classes = logits_of(task.model, task.start[:1].clone()).shape[1]

@@ -154,12 +154,13 @@ def standing(
 
 def _measured(request: Request, correct: Tensor, radii: Tensor, confidence: float) -> RobustnessCurve:
     kept = correct.nonzero()[:, 0]
+    attacked = request[kept]
     forwards, gradients = torch.ones_like(request.ids), torch.zeros_like(request.ids)
     raw = correct[:, None].repeat(1, len(radii))
     for column, radius in enumerate(radii.tolist()):
         if radius == 0 or len(kept) == 0:
             continue
-        answer = request[kept].of_radius(radius).answer()
+        answer = attacked.of_radius(radius).answer()
         raw[kept, column] = ~answer.fooled
         forwards[kept] += answer.forwards
         gradients[kept] += answer.gradients
