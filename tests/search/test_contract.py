@@ -16,8 +16,8 @@ from separatrix.testing import check_search, small_network
 PAGE = (Path(__file__).parents[2] / "docs" / "new-search-method.md").read_text("utf-8")
 
 
-def test_every_method_keeps_the_contract(method):
-    check_search(method)
+def test_every_method_keeps_the_contract(contracted):
+    check_search(contracted)
 
 
 @pytest.fixture
