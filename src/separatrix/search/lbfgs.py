@@ -14,7 +14,8 @@ from separatrix.fields import Field, Index, Loss, Margin, strongest_rival
 from separatrix.norms import L2, per_sample
 from separatrix.search.base import AbstractSearch, Problem, Step, still
 
-_DEAREST, _CHEAPEST = 2.0, 2.0**-8  # the prices tried, as multiples of the slope of the loss
+_FIRST = 1 / 4  # the first price, as a share of the loss's slope, half of which is right where the model is affine
+_STRIDE = 4.0  # from price to price until one crosses and one does not
 _ARRIVED = 1e-3  # a slope this small, as a share of the price, counts as none
 _SUFFICIENT = 1e-4  # share of the promised descent that a trial must bring (Armijo)
 _SHORTEST_PACE = 1e-3
@@ -25,12 +26,13 @@ class LBFGS(AbstractSearch):
     """Minimise C‖r‖₂ + J(x + r, t), and raise the price C of length for as long as the minimum still crosses.
 
     J is the cross-entropy towards t, the runner-up at the start, or the class that the question names. C is bisected
-    geometrically, per sample, within a bracket around the slope of J: where C exceeds it, staying is a minimum. The
-    shortest minimum that crosses is kept; it is longer than the distance to the boundary wherever t is not the
-    nearest class. No box, ℓ2 only. A baseline: DeepFool gets as far for a tenth of the gradients.
+    geometrically, per sample, from a bracket that grows out of the slope of J at the start: in the units of the
+    points, whatever they are. The shortest minimum that crosses is kept; it stays longer than the distance to the
+    boundary where t is not the nearest class, and where the model is unsure: J then weighs all classes, so that,
+    unlike other methods, this one depends on the scale of the logits. No box, ℓ2 only.
 
     Args:
-        steps: Prices C tried, each from where the last one that crossed has led.
+        steps: Prices C tried, each from where the last one that crossed led.
         iterations: Gradients spent on each at most.
         history: Pairs of displacement and change of slope that stand for the Hessian.
     """
@@ -45,25 +47,32 @@ class LBFGS(AbstractSearch):
         require_count(self.history, "history")
 
     def begin(self, problem: Problem) -> Tensor:
-        """The bracket on C, unknown yet, and the class aimed at ``(n, 3)``."""
+        """The bracket on C, unknown yet, and the class aimed at: ``(n, 4)``."""
         require(problem.norm.p == 2, "norm", "be ℓ2 for `LBFGS`", problem.norm)
         target = strongest_rival(problem.margin, problem.logits(problem.start)).to(problem.hair.dtype)
-        return torch.stack([torch.zeros_like(target), torch.zeros_like(target), target], dim=1)
+        zero = torch.zeros_like(target)
+        return torch.stack([zero, zero, zero + torch.inf, target], dim=1)
 
     def step(self, problem: Problem, points: Tensor, state: Tensor) -> Step:
-        """The minimum at one price C (A9), and the half of the bracket that it leaves."""
-        low, high, target = state.unbind(1)
+        """The minimum at one price C (A9), and what it says of the next."""
+        price, low, high, target = state.unbind(1)
         loss = _loss(problem.margin, target.long())
         values, gradients = problem.differentiate(points, loss)
-        slope, first = L2.length(gradients), high == 0
-        low, high = torch.where(first, _CHEAPEST * slope, low), torch.where(first, _DEAREST * slope, high)
-        objective = _Objective(problem, loss, low.sqrt() * high.sqrt())
+        slope = L2.length(gradients)
+        price = torch.where(price == 0, _FIRST * slope, price)
+        objective = _Objective(problem, loss, price)
         trial = _minimise(objective, objective.begin(points, values, gradients), self.iterations, self.history)
         value = problem.value(trial)
         crossed = value >= 0
-        low, high = torch.where(crossed, objective.price, low), torch.where(crossed, high, objective.price)
+        low, high = torch.where(crossed, price, low), torch.where(crossed, high, price)
         ahead = torch.where(per_sample(crossed, points), trial, points)
-        return Step(ahead, trial, value, torch.stack([low, high, target], dim=1), slope == 0)
+        return Step(ahead, trial, value, torch.stack([_between(low, high), low, high, target], dim=1), price == 0)
+
+
+def _between(low: Tensor, high: Tensor) -> Tensor:
+    """The geometric mean of a price that crosses and one that does not; a stride on while one of them is unknown."""
+    known = torch.where(low == 0, high / _STRIDE, low.sqrt() * high.sqrt())
+    return torch.where(high == torch.inf, _STRIDE * low, known)
 
 
 @dataclass(frozen=True, eq=False)
