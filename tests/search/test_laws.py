@@ -160,15 +160,15 @@ def test_rotations_commute_within_a_subspace(method, network, points):
     assert_same_lengths(reference, answer, 1e-7)
 
 
-@pytest.mark.parametrize("norm", [L2, Linf], ids=str)
-def test_permutations_and_flips_of_the_inputs_commute(method, network, points, norm):
+@pytest.mark.parametrize("norm", [L2, Linf, Norm(3)], ids=str)
+def test_permutations_and_flips_of_the_inputs_commute(network, points, norm):
     order = torch.randperm(64, generator=torch.Generator().manual_seed(2))
     sign = draw(1, 64, seed=9).sign()
     mixed = (points.flatten(1)[:, order] * sign).reshape(points.shape)
     restored = order.argsort()
     model = lambda x: network((x.flatten(1) * sign)[:, restored].reshape(x.shape))  # noqa: E731
-    reference = minimal_perturbation(network, points, method=method, norm=norm)
-    assert_same_lengths(reference, minimal_perturbation(model, mixed, method=method, norm=norm), 1e-7)
+    reference = minimal_perturbation(network, points, norm=norm)
+    assert_same_lengths(reference, minimal_perturbation(model, mixed, norm=norm), 1e-7)
 
 
 def test_renaming_the_classes_renames_the_answer(method, settings, network, points):
@@ -207,9 +207,9 @@ def test_one_score_a_point_is_the_two_class_model(method, settings, network, poi
         assert_same_lengths(pair, minimal_perturbation(form, points, method=method, **settings))
 
 
-def test_the_pair_of_own_and_nearest_rival_is_as_far_as_any_boundary(method, settings, network, points):
-    boundary = minimal_perturbation(network, points, method=method, **settings)
-    pair = minimal_perturbation(network, points, method=method, rival=boundary.rival, **settings)
+def test_the_pair_of_own_and_nearest_rival_is_as_far_as_any_boundary(settings, network, points):
+    boundary = minimal_perturbation(network, points, **settings)
+    pair = minimal_perturbation(network, points, rival=boundary.rival, **settings)
     assert (pair.distance / boundary.distance - 1).abs().median() < 1e-3
     assert torch.equal(pair.rival, boundary.rival)
 
