@@ -16,7 +16,21 @@ from separatrix.boundary import BoundaryPoints, percentile
 from separatrix.norms import L2, Linf, Norm, per_sample
 from separatrix.subspaces import Subspace, random_each, span, span_each
 
-TENSORS = ["start", "end", "normals", "found", "own", "rival", "raw_distance", "steps", "forwards", "gradients", "ids"]
+TENSORS = [
+    "start",
+    "end",
+    "normals",
+    "found",
+    "own",
+    "rival",
+    "rival_rank",
+    "raw_distance",
+    "gap",
+    "steps",
+    "forwards",
+    "gradients",
+    "ids",
+]
 DIRECTIONS = torch.tensor([[3.0, 4.0, 0.0], [0.0, -2.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0]], dtype=torch.float64)
 
 
@@ -40,7 +54,9 @@ def answer(
         found=met,
         own=torch.zeros(count, dtype=torch.long),
         rival=torch.ones(count, dtype=torch.long).where(met, -1),
+        rival_rank=torch.ones(count, dtype=torch.long).where(met, -1),
         raw_distance=(1.02 * norm.length(steps)).where(met, torch.inf),
+        gap=torch.full((count,), torch.nan),
         steps=torch.full((count,), 2),
         forwards=torch.full((count,), 7),
         gradients=torch.arange(count) + 3,
@@ -230,7 +246,20 @@ def test_one_line_says_what_was_found_how_far_and_at_what_cost():
 def test_a_table_has_one_row_a_sample():
     pytest.importorskip("pandas")
     table = answer(DIRECTIONS, [True, False, True, True]).to_pandas()
-    names = ["id", "own", "rival", "found", "distance", "raw_distance", "alignment", "steps", "forwards", "gradients"]
+    names = [
+        "id",
+        "own",
+        "rival",
+        "rival_rank",
+        "found",
+        "distance",
+        "raw_distance",
+        "alignment",
+        "gap",
+        "steps",
+        "forwards",
+        "gradients",
+    ]
     assert list(table.columns) == names
     assert table["id"].tolist() == [10, 11, 12, 13]
     assert table["rival"].tolist() == [1, -1, 1, 1]

@@ -6,6 +6,19 @@ Ask a *question* of a model and points, by a *method*, and get an *answer*.
 from importlib import metadata as _metadata
 
 from separatrix import subspaces as subspaces
+from separatrix.attacks import BIM as BIM
+from separatrix.attacks import FGSM as FGSM
+from separatrix.attacks import PGD as PGD
+from separatrix.attacks import SPSA as SPSA
+from separatrix.attacks import AutoAttack as AutoAttack
+from separatrix.attacks import Perturbed as Perturbed
+from separatrix.attacks import RobustnessCurve as RobustnessCurve
+from separatrix.attacks import SmallestRadius as SmallestRadius
+from separatrix.attacks import perturb as perturb
+from separatrix.attacks import robust_accuracy as robust_accuracy
+from separatrix.attacks import smallest_radius as smallest_radius
+from separatrix.attacks import standing as standing
+from separatrix.attacks import zero_gradient_share as zero_gradient_share
 from separatrix.batches import each as each
 from separatrix.boundary import BoundaryPoints as BoundaryPoints
 from separatrix.classifier import Classifier as Classifier

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from separatrix.checks import require, require_count
 from separatrix.norms import Norm
+from separatrix.records import Index, joined, mapped, rows
 
 if TYPE_CHECKING:
     import pandas
 
     from separatrix.subspaces import Subspace
-
-Index = slice | int | Sequence[int] | Tensor
-"""What selects samples: a slice, whole numbers, or a mask; a single number keeps the batch axis."""
 
 _COLUMNS = (
     "own",
@@ -117,9 +115,9 @@ class BoundaryPoints:
         return len(self.start)
 
     def __getitem__(self, index: Index) -> BoundaryPoints:
-        rows = _rows(index)
-        subspace = None if self.subspace is None else _chosen(self.subspace, rows)
-        return replace(self._map(lambda tensor: tensor[rows]), subspace=subspace)
+        chosen = rows(index)
+        subspace = None if self.subspace is None else _chosen(self.subspace, chosen)
+        return replace(mapped(self, lambda tensor: tensor[chosen]), subspace=subspace)
 
     def __repr__(self) -> str:
         found = f"{int(self.found.sum())} of {len(self)} found, {self.norm}"
@@ -128,7 +126,7 @@ class BoundaryPoints:
 
     def to(self, device: torch.device | str) -> BoundaryPoints:
         """The same answer on another device."""
-        return self._map(lambda tensor: tensor.to(device))
+        return mapped(self, lambda tensor: tensor.to(device))
 
     def nearest(self, count: int) -> BoundaryPoints:
         """The ``count`` samples nearest to their boundary, nearest first; fewer when fewer were found."""
@@ -155,13 +153,7 @@ class BoundaryPoints:
         require(len(norms) == 1, "parts", "share one norm", " and ".join(norms))
         same = all(part.subspace is first.subspace for part in answers)
         require(same, "parts", "share one subspace", "different ones", "Keep them apart: their lengths do not compare.")
-        columns = {name: [getattr(part, name) for part in answers] for name in _tensors(first)}
-        joined: dict[str, Any] = {name: torch.cat(column) for name, column in columns.items()}
-        return replace(first, **joined)
-
-    def _map(self, change: Callable[[Tensor], Tensor]) -> BoundaryPoints:
-        changed: dict[str, Any] = {name: change(tensor) for name, tensor in _tensors(self).items()}
-        return replace(self, **changed)
+        return joined(answers)
 
 
 def percentile(lengths: Tensor, share: float) -> float:
@@ -174,11 +166,6 @@ def percentile(lengths: Tensor, share: float) -> float:
         return math.nan
     rank = math.ceil(share * len(lengths) - 1e-9)
     return float(lengths.kthvalue(max(rank, 1)).values)
-
-
-def _tensors(boundary: BoundaryPoints) -> dict[str, Tensor]:
-    named = {field.name: getattr(boundary, field.name) for field in fields(boundary)}
-    return {name: value for name, value in named.items() if isinstance(value, Tensor)}
 
 
 def _within(subspace: Subspace | None, normals: Tensor, ids: Tensor) -> Tensor:
@@ -194,18 +181,9 @@ def _within(subspace: Subspace | None, normals: Tensor, ids: Tensor) -> Tensor:
     return torch.cat(projected) if projected else normals
 
 
-def _chosen(subspace: Subspace, rows: slice | Tensor) -> Subspace:
+def _chosen(subspace: Subspace, index: slice | Tensor) -> Subspace:
     """The subspaces of some samples; one that is drawn from their ids waits for those."""
-    return subspace if subspace.samples == 0 else subspace[rows]
-
-
-def _rows(index: Index) -> slice | Tensor:
-    if isinstance(index, slice):
-        return index
-    empty = not isinstance(index, (int, Tensor)) and len(index) == 0
-    rows = torch.as_tensor(index, device="cpu", dtype=torch.long if empty else None)
-    require(rows.ndim <= 1, "index", "have one axis", f"shape {tuple(rows.shape)}")
-    return rows.reshape(-1)
+    return subspace if subspace.samples == 0 else subspace[index]
 
 
 def _spread(boundary: BoundaryPoints) -> str:

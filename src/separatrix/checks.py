@@ -9,7 +9,8 @@ from torch import Tensor
 def require(holds: bool, name: str, rule: str, got: object, fix: str = "") -> None:
     """Raise in the one wording the library uses for a bad argument."""
     if not holds:
-        raise ValueError(f"`{name}` must {rule}; got {got}." + (f" {fix}" if fix else ""))
+        shown = type(got).__name__ if isinstance(got, Tensor) else got
+        raise ValueError(f"`{name}` must {rule}; got {shown}." + (f" {fix}" if fix else ""))
 
 
 def require_points(points: object, name: str = "points") -> None:
@@ -57,3 +58,24 @@ def require_positive(number: object, name: str) -> None:
     """Refuse what is not a finite number above zero."""
     real = isinstance(number, (int, float)) and not isinstance(number, bool)
     require(real and 0 < number < float("inf"), name, "be a finite number above 0", repr(number))  # type: ignore[operator]
+
+
+def sample_ids(ids: Tensor | None, points: Tensor) -> Tensor:
+    """The samples' names ``(n,)``: 0 … n − 1 where none are given."""
+    if ids is None:
+        return torch.arange(len(points), device=points.device)
+    require_batch(ids, "ids", len(points), integer=True)
+    return ids.to(points.device, torch.long)
+
+
+def class_each(classes: Tensor | int | None, name: str, points: Tensor, count: int) -> Tensor | None:
+    """One class a point ``(n,)``, from 0 to ``count`` − 1; None stays None."""
+    if classes is None:
+        return None
+    if isinstance(classes, int):
+        classes = torch.full((len(points),), classes)
+    require_batch(classes, name, len(points), integer=True)
+    least, greatest = int(classes.min()), int(classes.max())
+    inside = least >= 0 and greatest < count
+    require(inside, name, f"be classes from 0 to {count - 1}", f"{least} to {greatest}")
+    return classes.to(points.device, torch.long)

@@ -101,7 +101,8 @@ def require_model(model: Model, points: Tensor, *, gradient: bool = True) -> int
     if bounds is not None:
         _require_within(points, bounds)
     probe = points[:8].detach().to(device_of(model, points), copy=True)
-    return _require_logits(model, probe, gradient)
+    with torch.set_grad_enabled(gradient):
+        return _require_logits(model, probe, gradient)
 
 
 def _require_sound_module(model: nn.Module, points: Tensor) -> None:
@@ -131,42 +132,26 @@ def _require_within(points: Tensor, bounds: tuple[float, float]) -> None:
 
 def _require_logits(model: Model, probe: Tensor, gradient: bool) -> int:
     before = probe.clone()
-    seen = probe.requires_grad_().clone() if gradient else probe  # a non-leaf, so that in-place models can be named
-    with torch.set_grad_enabled(gradient):
-        logits = _ask(model, seen)
-    require(
-        isinstance(logits, Tensor),
-        "model",
-        "return a tensor of logits (n, c)",
-        type(logits).__name__,
-        "Wrap it: `Classifier(model, logits=lambda out: out.logits)`.",
-    )
+    seen = probe.requires_grad_(gradient).clone()  # a non-leaf, so that models that write into it can be named
+    logits = _ask(model, seen)
+    wrap = "Wrap it: `Classifier(model, logits=lambda out: out.logits)`."
+    _model_must(isinstance(logits, Tensor), "return a tensor of logits (n, c)", type(logits).__name__, wrap)
     require_full_precision(logits.dtype, "model's logits")
-    require(
-        bool(torch.equal(seen, before)),
-        "model",
-        "leave its input as it was",
-        "an input changed in place",
-        "Clone the input first.",
-    )
-    per_row = 0 < logits.ndim <= 2 and len(logits) == len(probe)
-    require(
-        per_row,
-        "model",
-        "return logits (n, c), one row a point",
-        f"shape {tuple(logits.shape)} for {len(probe)} points",
-    )
-    require(bool(torch.isfinite(logits).all()), "model", "return finite logits", "NaN or inf")
-    require(
-        not _are_probabilities(logits),
-        "model",
-        "return logits, before softmax",
-        "rows in [0, 1] that sum to 1",
-        "Return what goes into the softmax.",
-    )
+    unchanged = bool(torch.equal(seen, before))
+    _model_must(unchanged, "leave its input as it was", "an input changed in place", "Clone the input first.")
+    per_row = 0 < logits.ndim <= 2 and len(logits) == len(probe) and logits.numel() > 0
+    got = f"shape {tuple(logits.shape)} for {len(probe)} points"
+    _model_must(per_row, "return logits (n, c), one row a point", got)
+    _model_must(bool(torch.isfinite(logits).all()), "return finite logits", "NaN or inf")
+    got, fix = "rows in [0, 1] that sum to 1", "Return what goes into the softmax."
+    _model_must(not _are_probabilities(logits), "return logits, before softmax", got, fix)
     if gradient:
         _require_gradient(logits, probe)
     return 2 if logits.ndim == 1 or logits.shape[1] == 1 else logits.shape[1]
+
+
+def _model_must(holds: bool, rule: str, got: object, fix: str = "") -> None:
+    require(holds, "model", rule, got, fix)
 
 
 def _ask(model: Model, points: Tensor) -> Tensor:
@@ -183,8 +168,9 @@ def _are_probabilities(logits: Tensor) -> bool:
     if logits.ndim != 2 or logits.shape[1] < 2:
         return False
     on_simplex = (logits.min() >= 0) & ((logits.sum(1) - 1).abs().max() < 1e-4)
-    spread = (logits.amax(1) - logits.amin(1)).max() > 0  # constant models, such as all 1/c, are not softmaxes
-    return bool(on_simplex & spread)
+    soft = ((logits > 0) & (logits < 1)).any()  # a softmax never answers exactly one and zeros everywhere
+    spread = (logits.amax(1) - logits.amin(1)).max() > 0  # nor does it often answer 1/c for all
+    return bool(on_simplex & soft & spread)
 
 
 def _require_gradient(logits: Tensor, probe: Tensor) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
@@ -57,18 +57,8 @@ class Margin:
 
     def of(self, logits: Tensor) -> Tensor:
         """The margin ``(n,)`` that these logits ``(n, c)`` amount to."""
-        return self._gap(logits, lambda others: others.max(1).values)
-
-    def softly(self, logits: Tensor) -> Tensor:
-        """The margin with all the other classes together, by log-sum-exp, in place of the strongest ``(n,)``.
-
-        It climbs where the cross-entropy does, and still has a gradient where that has rounded to zero.
-        """
-        return self._gap(logits, lambda others: others.logsumexp(1))
-
-    def _gap(self, logits: Tensor, together: Callable[[Tensor], Tensor]) -> Tensor:
-        upper = together(_without(logits, self.own)) if self.rival is None else _logit(logits, self.rival)
-        lower = together(_without(logits, self.rival)) if self.own is None else _logit(logits, self.own)
+        upper = _strongest_but(logits, self.own) if self.rival is None else _logit(logits, self.rival)
+        lower = _strongest_but(logits, self.rival) if self.own is None else _logit(logits, self.own)
         return upper - lower
 
     def pairs(self, logits: Tensor, candidates: int | None = None) -> list[Margin]:
@@ -193,6 +183,10 @@ def _logit(logits: Tensor, classes: Classes) -> Tensor:
 
 def _without(logits: Tensor, classes: Classes) -> Tensor:
     return logits.scatter(1, _column(classes, logits), -torch.inf)
+
+
+def _strongest_but(logits: Tensor, classes: Classes) -> Tensor:
+    return _without(logits, classes).max(1).values
 
 
 def _selected(classes: Classes, index: Index) -> Classes:

@@ -74,15 +74,21 @@ def per_sample(values: Tensor, like: Tensor) -> Tensor:
 
 
 def _length(vectors: Tensor, p: float) -> Tensor:
-    length: Tensor = torch.linalg.vector_norm(vectors.flatten(1), ord=p, dim=1)
-    return length
+    flat = vectors.flatten(1)
+    if p in (1, 2, math.inf):
+        length: Tensor = torch.linalg.vector_norm(flat, ord=p, dim=1)
+        return length
+    largest = _length(vectors, math.inf)
+    relative = flat / _nonzero(largest)[:, None]  # a power such as 0.1 ** 101 would round to zero
+    scaled: Tensor = largest * torch.linalg.vector_norm(relative, ord=p, dim=1)
+    return scaled
 
 
 def _nonzero(values: Tensor) -> Tensor:
     return torch.where(values > 0, values, torch.ones_like(values))
 
 
-def _project(vectors: Tensor, radius: Tensor, p: float, halvings: int = 60) -> Tensor:
+def _project(vectors: Tensor, radius: Tensor, p: float, halvings: int = 50) -> Tensor:
     """Euclidean projection on the ℓp sphere: |y_i| + λ p |y_i|^(p−1) = |x_i|, with λ > 0 found by bisection."""
     size = vectors.abs().flatten(1).double()
     scale = _nonzero(size.amax(1))
@@ -96,14 +102,19 @@ def _project(vectors: Tensor, radius: Tensor, p: float, halvings: int = 60) -> T
     return (shrunk.reshape(vectors.shape) * vectors.sign()).to(vectors.dtype)
 
 
-def _shrunk(size: Tensor, multiplier: Tensor, p: float, halvings: int = 60) -> Tensor:
-    """The y in [0, size] with y + λ p y^(p−1) = size, coordinate by coordinate."""
-    low, high = torch.zeros_like(size), size.clone()
-    for _ in range(halvings):
-        middle = (low + high) / 2
-        above = middle + multiplier[:, None] * p * middle ** (p - 1) > size
-        low, high = torch.where(above, low, middle), torch.where(above, middle, high)
-    return (low + high) / 2
+def _shrunk(size: Tensor, multiplier: Tensor, p: float, rounds: int = 8) -> Tensor:
+    """The y in [0, size] with y + λ p y^(p−1) = size, coordinate by coordinate, by Newton's method.
+
+    The left side is convex for p > 2 and concave below; the first guess lies where Newton's steps do not overshoot.
+    """
+    weight = multiplier[:, None] * p
+    share = 1.0 if p > 2 else 0.5
+    guess = torch.minimum(share * size, (share * size / weight) ** (1 / (p - 1)))
+    for _ in range(rounds):
+        power = weight * guess ** (p - 1)
+        slope = 1 + (p - 1) * power / _nonzero(guess)
+        guess = (guess - (guess + power - size) / slope).clamp_min(0)
+    return guess
 
 
 L2 = Norm(2.0)

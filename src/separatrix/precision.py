@@ -1,4 +1,4 @@
-"""Measurements run in full precision, whatever the surroundings: no autocast, no TF32."""
+"""Measurements run alike whatever the surroundings: in full precision, outside inference mode."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import torch
 
 @contextmanager
 def full_precision() -> Iterator[None]:
-    """Autocast and TF32 off within; both as they were afterwards.
+    """Autocast, TF32 and inference mode off within; all as they were afterwards.
 
     TF32 is on by default for convolutions on a GPU, and would put noise of a thousandth into every margin.
     """
     convolutions, products = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
     with ExitStack() as stack:
+        stack.enter_context(torch.inference_mode(False))
         for kind in ("cpu", "cuda"):
             stack.enter_context(torch.autocast(kind, enabled=False))
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False

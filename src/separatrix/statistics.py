@@ -150,7 +150,7 @@ def summarise(
         alignment=percentile(numbers.alignment[~numbers.alignment.isnan()], 0.5),
         gradients=_mean(numbers.gradients),
         forwards=_mean(numbers.forwards),
-        share_interval=_wilson(len(distance), len(numbers.found), confidence),
+        share_interval=wilson(len(distance), len(numbers.found), confidence),
         mean_interval=_interval(means, confidence),
         median_interval=_interval(medians, confidence),
         relative_interval=_interval(relatives, confidence),
@@ -253,7 +253,7 @@ def _interval(draws: Tensor, confidence: float) -> Interval:
     return percentile(draws, (1 - confidence) / 2), percentile(draws, (1 + confidence) / 2)
 
 
-def _wilson(hits: int, count: int, confidence: float) -> Interval:
+def wilson(hits: int, count: int, confidence: float) -> Interval:
     """Wilson's interval of a share: within [0, 1], and of positive width at 0 and 1."""
     z = float(torch.special.ndtri(torch.tensor((1 + confidence) / 2, dtype=torch.float64)))
     share, widening = hits / count, z**2 / count

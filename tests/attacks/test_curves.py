@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from separatrix.attacks import BIM, FGSM, PGD, robust_accuracy, standing
 from separatrix.norms import L2, Linf
 from separatrix.search import minimal_perturbation
-from separatrix.statistics import _wilson
+from separatrix.statistics import wilson
 from separatrix.testing import Quadric
 
 RADII = [0.0, 0.1, 0.3, 0.6, 1.0, 2.0]
@@ -86,9 +86,9 @@ def test_rows_do_not_depend_on_their_batch_nor_on_other_samples(plane, points, l
     assert torch.equal(again.ids, part)
 
 
-def test_intervals_are_wilsons_and_the_table_prints_them(plane, points, labels):
+def test_intervals_arewilsons_and_the_table_prints_them(plane, points, labels):
     curve = robust_accuracy(plane, points, labels, [0.0, 5.0], confidence=0.9)
-    assert curve.intervals == (_wilson(32, 40, 0.9), _wilson(0, 40, 0.9))
+    assert curve.intervals == (wilson(32, 40, 0.9), wilson(0, 40, 0.9))
     low, high = curve.intervals[0]
     assert f"0          80.0% ({100 * low:.1f}–{100 * high:.1f} %)" in str(curve)
     assert repr(curve) == "RobustnessCurve: 40 samples, 80.0% correct, 0.0% within 5 (ℓ∞)"

@@ -21,7 +21,20 @@ def boundary():
     own, rival = torch.tensor([0, 1, 0, 1]), torch.tensor([1, 2, -1, 0])
     count = torch.ones(4, dtype=torch.long)
     return BoundaryPoints(
-        start, end, normals, found, own, rival, torch.ones(4), count, count, count, torch.arange(4), L2
+        start,
+        end,
+        normals,
+        found,
+        own,
+        rival,
+        count,
+        torch.ones(4),
+        torch.ones(4),
+        count,
+        count,
+        count,
+        torch.arange(4),
+        L2,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch import Tensor
 from separatrix.attacks.base import AbstractAttack, Box, Objective, Record, Task, require_objective
 from separatrix.attacks.gradient import PGD
 from separatrix.attacks.perturbed import Perturbed
-from separatrix.checks import require, require_batch, require_count, require_points
+from separatrix.checks import class_each, require, require_batch, require_count, require_points, sample_ids
 from separatrix.classifier import Model, device_of, logits_of, require_model
 from separatrix.fields import Loss, linearise
 from separatrix.norms import Linf, Norm
@@ -129,15 +129,15 @@ class Request:
         return Request(
             model=model,
             points=points,
-            labels=_classes(labels, "labels", points, classes),
-            targets=_classes(targets, "targets", points, classes),
+            labels=class_each(labels, "labels", points, classes),
+            targets=class_each(targets, "targets", points, classes),
             radius=points.new_zeros(len(points)),
             method=method,
             norm=norm,
             box=_box(box, model, points),
             batch_size=batch_size,
             seed=seed,
-            ids=_ids(ids, points),
+            ids=sample_ids(ids, points),
         )
 
     def __getitem__(self, kept: Tensor) -> Request:
@@ -152,9 +152,7 @@ class Request:
 
     def answer(self) -> Perturbed:
         """All rows, batch by batch, on the device of the points."""
-        batches = cast(Any, in_batches)
-        answer: Perturbed = batches(len(self.points), self.batch_size, self._perturbed, self.points.device)
-        return answer
+        return in_batches(len(self.points), self.batch_size, self._perturbed, self.points.device)
 
     def own(self) -> Tensor:
         """The model's own answers ``(n,)``, batch by batch, on the device of the points."""
@@ -238,21 +236,3 @@ def _box(box: Box | None, model: Model, points: Tensor) -> Box:
     got = f"values from {float(points.min()):g} to {float(points.max()):g}"
     require(inside, "points", f"lie within the box [{box[0]:g}, {box[1]:g}]", got, "Are the units right?")
     return float(box[0]), float(box[1])
-
-
-def _ids(ids: Tensor | None, points: Tensor) -> Tensor:
-    if ids is None:
-        return torch.arange(len(points), device=points.device)
-    require_batch(ids, "ids", len(points), integer=True)
-    return ids.to(points.device, torch.long)
-
-
-def _classes(classes: Tensor | int | None, name: str, points: Tensor, count: int) -> Tensor | None:
-    if classes is None:
-        return None
-    if isinstance(classes, int):
-        classes = torch.full((len(points),), classes, device=points.device)
-    require_batch(classes, name, len(points), integer=True)
-    inside = bool(((classes >= 0) & (classes < count)).all())
-    require(inside, name, f"be classes from 0 to {count - 1}", f"{int(classes.min())} to {int(classes.max())}")
-    return classes.to(points.device, torch.long)

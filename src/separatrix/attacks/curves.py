@@ -16,8 +16,7 @@ from separatrix.checks import require, require_batch
 from separatrix.classifier import Model
 from separatrix.norms import Linf, Norm
 from separatrix.precision import full_precision
-from separatrix.statistics import Interval
-from separatrix.statistics import _wilson as wilson
+from separatrix.statistics import Interval, wilson
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from separatrix.boundary import Index
 from separatrix.checks import require
 from separatrix.norms import Norm
+from separatrix.records import Index, joined, mapped, rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,8 +65,8 @@ class Perturbed:
         return len(self.start)
 
     def __getitem__(self, index: Index) -> Perturbed:
-        rows = index if isinstance(index, slice) else _rows(index)
-        return self._map(lambda tensor: tensor[rows])
+        chosen = rows(index)
+        return mapped(self, lambda tensor: tensor[chosen])
 
     def __repr__(self) -> str:
         if len(self) == 0:
@@ -79,7 +78,7 @@ class Perturbed:
 
     def to(self, device: torch.device | str) -> Perturbed:
         """The same answer on another device."""
-        return self._map(lambda tensor: tensor.to(device))
+        return mapped(self, lambda tensor: tensor.to(device))
 
     @staticmethod
     def cat(parts: Iterable[Perturbed]) -> Perturbed:
@@ -90,26 +89,7 @@ class Perturbed:
         require(len(norms) == 1, "parts", "share one norm", " and ".join(norms))
         targeted = sum(part.targets is not None for part in answers)
         require(targeted in (0, len(answers)), "parts", "all have targets, or none", f"{targeted} of {len(answers)}")
-        joined: dict[str, Any] = {
-            name: torch.cat([getattr(part, name) for part in answers]) for name in _tensors(answers[0])
-        }
-        return replace(answers[0], **joined)
-
-    def _map(self, change: Callable[[Tensor], Tensor]) -> Perturbed:
-        changed: dict[str, Any] = {name: change(tensor) for name, tensor in _tensors(self).items()}
-        return replace(self, **changed)
-
-
-def _tensors(answer: Perturbed) -> dict[str, Tensor]:
-    named = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    return {name: value for name, value in named.items() if isinstance(value, Tensor)}
-
-
-def _rows(index: Index) -> Tensor:
-    empty = not isinstance(index, (int, slice, Tensor)) and len(index) == 0
-    rows = torch.as_tensor(index, dtype=torch.long if empty else None)
-    require(rows.ndim <= 1, "index", "have one axis", f"shape {tuple(rows.shape)}")
-    return rows.reshape(-1)
+        return joined(answers)
 
 
 def _mean(counts: Tensor) -> float:

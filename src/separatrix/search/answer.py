@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from separatrix.boundary import BoundaryPoints
-from separatrix.checks import require_batch
 from separatrix.norms import L2, per_sample
 from separatrix.search.base import Problem, still
 from separatrix.search.starts import Attempt
@@ -17,13 +16,6 @@ _ROUNDING = 32  # the logits' rounding noise, as a multiple of their size in uni
 def rounding(logits: Tensor) -> Tensor:
     """A margin ``(n,)`` that no batch's rounding of these logits hides."""
     return _ROUNDING * torch.finfo(logits.dtype).eps * logits.abs().amax(1)
-
-
-def sample_ids(ids: Tensor | None, points: Tensor) -> Tensor:
-    if ids is None:
-        return torch.arange(len(points), device=points.device)
-    require_batch(ids, "ids", len(points), integer=True)
-    return ids.to(points.device, torch.long)
 
 
 def answer(problem: Problem, best: Attempt, gap: Tensor, logits: Tensor, ids: Tensor) -> BoundaryPoints:

@@ -135,15 +135,6 @@ class Problem:
         self._count(forwards=1, gradients=int(known))
         return values.detach(), gradients.detach(), strongest_rival(self.margin, logits.detach())
 
-    def climb(self, points: Tensor) -> tuple[Tensor, Tensor]:
-        """Values of the margin; gradients of its soft form within the subspace, the way the cross-entropy climbs."""
-        self._count(forwards=1, gradients=1)
-        with torch.enable_grad():
-            leaf, seen = watched(points)
-            logits = logits_of(self.margin.model, seen)
-            (gradients,) = torch.autograd.grad(self.margin.softly(logits).sum(), leaf)
-        return self.margin.of(logits.detach()), self.confine(gradients)
-
     def confine(self, gradients: Tensor) -> Tensor:
         """The part of gradients inside the subspace; exactly zero where only rounding is left."""
         if self.subspace is None:

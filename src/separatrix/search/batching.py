@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import fields, replace
 
 import torch
-from torch import Tensor
 
-from separatrix.boundary import BoundaryPoints
-
-Measure = Callable[[slice], BoundaryPoints]
+from separatrix.records import Record, mapped, tensors
 
 
-def in_batches(count: int, batch_size: int | None, measure: Measure, home: torch.device) -> BoundaryPoints:
+def in_batches(count: int, batch_size: int | None, measure: Callable[[slice], Record], home: torch.device) -> Record:
     """The answers of ``measure`` for all rows, in order, on the device ``home``; one batch is held beside them."""
-    size, done, answer = batch_size or count, 0, None
+    size, done = batch_size or count, 0
+    answer: Record | None = None
     while done < count:
         rows = slice(done, min(done + size, count))
         try:
@@ -34,16 +31,11 @@ def in_batches(count: int, batch_size: int | None, measure: Measure, home: torch
     return answer
 
 
-def _room(part: BoundaryPoints, count: int, home: torch.device) -> BoundaryPoints:
-    room = {name: tensor.new_empty((count, *tensor.shape[1:]), device=home) for name, tensor in _tensors(part).items()}
-    return replace(part, **room)  # type: ignore[arg-type]
+def _room(part: Record, count: int, home: torch.device) -> Record:
+    return mapped(part, lambda tensor: tensor.new_empty((count, *tensor.shape[1:]), device=home))
 
 
-def _fill(answer: BoundaryPoints, rows: slice, part: BoundaryPoints) -> None:
-    for name, tensor in _tensors(part).items():
-        getattr(answer, name)[rows] = tensor.to(getattr(answer, name).device)
-
-
-def _tensors(answer: BoundaryPoints) -> dict[str, Tensor]:
-    values = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    return {name: value for name, value in values.items() if isinstance(value, Tensor)}
+def _fill(answer: Record, rows: slice, part: Record) -> None:
+    room = tensors(answer)
+    for name, tensor in tensors(part).items():
+        room[name][rows] = tensor.to(room[name].device)

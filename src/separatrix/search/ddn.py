@@ -17,36 +17,43 @@ from separatrix.search.base import AbstractSearch, Problem, Step
 class DDN(AbstractSearch):
     """Normalised gradient steps on a sphere around the start, whose radius shrinks when crossed and grows when not.
 
-    Slower than DeepFool, and sure-footed where linearising fails: on adversarially trained networks and on
-    gradients that vanish. Takes all its steps and keeps the shortest crossing. In ℓ2 the sphere is one; in other norms,
-    the ball.
+    Slower than DeepFool, and sure-footed where linearising fails, as on adversarially trained networks. Takes all its
+    steps and keeps the shortest crossing. It climbs the margin rather than the cross-entropy, so that the size of the
+    logits plays no part, and the radius begins at a quarter of the start's own length and changes fast at first, so
+    that the scale of the inputs plays none. In norms other than ℓ2 the sphere is a ball.
 
     Args:
         steps: Steps taken, one forward and one gradient each.
-        rate: Share by which the radius changes at each step.
+        rate: Share by which the radius changes at the first step.
+        last_rate: The same at the last step; between them the rate follows a half cosine.
     """
 
     steps: int = 100
-    rate: float = 0.05
+    rate: float = 0.3
+    last_rate: float = 0.01
 
     def __post_init__(self) -> None:
         require_count(self.steps, "steps")
-        require(0 < self.rate < 1, "rate", "lie between 0 and 1", self.rate)
+        for name in ("rate", "last_rate"):
+            rate = getattr(self, name)
+            require(0 < rate < 1, name, "lie between 0 and 1", rate)
 
     def begin(self, problem: Problem) -> Tensor:
-        """Radius and number of the step, one row a sample: at first an eighth of the start's own length."""
+        """Radius and number of the step, one row a sample."""
         length = problem.norm.length(problem.start)
-        radius = torch.where(length > 0, length, torch.ones_like(length)) / 8
+        radius = torch.where(length > 0, length, torch.ones_like(length)) / 4
         return torch.stack([radius, torch.zeros_like(radius)], dim=1)
 
     def step(self, problem: Problem, points: Tensor, state: Tensor) -> Step:
         """Ask and climb at ``points``; then set the new radius."""
-        value, gradients = problem.climb(points)
+        value, gradients = problem.linearise(points)
         lost = ~(gradients.flatten(1).abs().amax(1) > 0)
         radius, number = state.unbind(1)
-        radius = radius * torch.where(value >= 0, 1 - self.rate, 1 + self.rate)
-        pace = 0.01 + 0.99 * (1 + torch.cos(math.pi * number / self.steps)) / 2
-        displacement = points - problem.start + problem.norm.steepest(gradients) * per_sample(pace * radius, points)
+        early = (1 + torch.cos(math.pi * number / self.steps)) / 2
+        rate = self.last_rate + (self.rate - self.last_rate) * early
+        radius = radius * torch.where(value >= 0, 1 - rate, 1 + rate)
+        stride = per_sample((0.01 + 0.99 * early) * radius, points)
+        displacement = points - problem.start + problem.norm.steepest(gradients) * stride
         if problem.norm == L2:
             displacement = L2.steepest(displacement) * per_sample(radius, points)
         else:

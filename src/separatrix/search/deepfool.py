@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -32,7 +33,8 @@ class DeepFool(AbstractSearch):
     difference: float | None = None
 
     def __post_init__(self) -> None:
-        require(0 <= self.overshoot < float("inf"), "overshoot", "be a finite number ≥ 0", self.overshoot)
+        number = isinstance(self.overshoot, (int, float))
+        require(number and 0 <= self.overshoot < math.inf, "overshoot", "be a finite number ≥ 0", repr(self.overshoot))
         if self.candidates is not None:
             require_count(self.candidates, "candidates", 2)
         if self.difference is not None:

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from separatrix.boundary import BoundaryPoints
-from separatrix.checks import require, require_batch, require_count, require_points, require_positive
+from separatrix.checks import require, require_batch, require_count, require_points, require_positive, sample_ids
 from separatrix.classifier import Model, device_of, logits_of, require_model
 from separatrix.fields import Margin
 from separatrix.norms import L2, per_sample
 from separatrix.precision import full_precision
-from separatrix.search.answer import answer, rounding, sample_ids
+from separatrix.search.answer import answer, rounding
 from separatrix.search.base import Crossings, Problem, Tally, still
 from separatrix.search.batching import in_batches
 from separatrix.search.ray import pull_back
@@ -70,7 +70,8 @@ class _Lines:
         """The answer for some rows, on the model's device."""
         device = device_of(self.model, self.points)
         start, direction, radius, ids = (
-            tensor[rows].detach().to(device) for tensor in (self.points, self.directions, self.radius, self.ids)
+            tensor[rows].detach().to(device, copy=True)
+            for tensor in (self.points, self.directions, self.radius, self.ids)
         )
         with torch.no_grad():
             logits = logits_of(self.model, start.clone())

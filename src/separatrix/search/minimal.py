@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from separatrix.boundary import BoundaryPoints
-from separatrix.checks import require, require_batch, require_count, require_points
+from separatrix.checks import class_each, require, require_count, require_points, sample_ids
 from separatrix.classifier import Model, device_of, logits_of, require_model
 from separatrix.fields import Margin
 from separatrix.norms import L2, Norm
 from separatrix.precision import full_precision
-from separatrix.search.answer import answer, rounding, sample_ids
+from separatrix.search.answer import answer, rounding
 from separatrix.search.base import AbstractSearch, Problem, Tally
 from separatrix.search.batching import in_batches
 from separatrix.search.deepfool import DeepFool
@@ -76,8 +76,8 @@ def minimal_perturbation(
             model=model,
             points=points,
             ids=sample_ids(ids, points),
-            targets=_classes(targets, "targets", points, classes),
-            rival=_classes(rival, "rival", points, classes),
+            targets=class_each(targets, "targets", points, classes),
+            rival=class_each(rival, "rival", points, classes),
             norm=norm,
             subspace=_fitting(subspace, points),
             plan=Plan(methods, refine, max_steps, starts, retries, seed),
@@ -102,7 +102,7 @@ class _Query:
     def measure(self, rows: slice) -> BoundaryPoints:
         """The answer for some rows, on the model's device."""
         device = device_of(self.model, self.points)
-        start, ids = self.points[rows].detach().to(device), self.ids[rows].to(device)
+        start, ids = self.points[rows].detach().to(device, copy=True), self.ids[rows].to(device)
         with torch.no_grad():
             logits = logits_of(self.model, start.clone())
         problem = self._problem(rows, start, ids, logits)
@@ -137,7 +137,7 @@ class _Query:
 
 
 def _methods(method: object) -> tuple[AbstractSearch, ...]:
-    require(isinstance(method, (AbstractSearch, Best)), "method", "be a search such as `DeepFool()`", repr(method))
+    require(isinstance(method, (AbstractSearch, Best)), "method", "be a search such as `DeepFool()`", method)
     assert isinstance(method, (AbstractSearch, Best))
     return method.methods if isinstance(method, Best) else (method,)
 
@@ -150,27 +150,15 @@ def _require_settings(
     rival: object,
     refine: object,
 ) -> None:
-    require(isinstance(norm, Norm), "norm", "be a Norm: `L2`, `Linf` or `Norm(p)`", repr(norm))
-    require(refine is None or isinstance(refine, Slide), "refine", "be `Slide(…)` or None", repr(refine))
-    require(subspace is None or isinstance(subspace, Subspace), "subspace", "be a Subspace or None", repr(subspace))
+    require(isinstance(norm, Norm), "norm", "be a Norm: `L2`, `Linf` or `Norm(p)`", norm)
+    require(refine is None or isinstance(refine, Slide), "refine", "be `Slide(…)` or None", refine)
+    require(subspace is None or isinstance(subspace, Subspace), "subspace", "be a Subspace or None", subspace)
     confined = subspace is not None and norm != L2
     require(not confined, "subspace", "go with ℓ2 only", norm, "The steepest step of another norm leaves the subspace.")
     blind = subspace is None and any(part.difference is not None for part in methods)
     require(not blind, "subspace", "be given for gradients by finite differences", None)
     both = targets is not None and rival is not None
     require(not both, "rival", "not be given together with `targets`", "both")
-
-
-def _classes(classes: Tensor | int | None, name: str, points: Tensor, count: int) -> Tensor | None:
-    if classes is None:
-        return None
-    if isinstance(classes, int):
-        classes = torch.full((len(points),), classes, device=points.device)
-    require_batch(classes, name, len(points), integer=True)
-    inside = bool(((classes >= 0) & (classes < count)).all())
-    got = f"{int(classes.min())} to {int(classes.max())}"
-    require(inside, name, f"be classes from 0 to {count - 1}", got)
-    return classes.long()
 
 
 def _fitting(subspace: Subspace | None, points: Tensor) -> Subspace | None:

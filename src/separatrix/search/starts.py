@@ -14,6 +14,7 @@ from separatrix.search.base import AbstractSearch, Crossings, Problem, still, wa
 from separatrix.search.slide import Slide
 
 _RESTARTS, _RETRIES = 1_000, 2_000  # streams of random numbers, apart from each other
+_TIE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,11 @@ class Attempt:
         return Attempt(crossings, crossings.length.clone())
 
     def put(self, index: Tensor, other: Attempt) -> None:
-        """Take over what is shorter."""
-        better = other.crossings.length < self.crossings.length[index]
+        """Take over what is shorter by more than rounding, so that of two equal answers the first stays."""
+        better = other.crossings.length < (1 - _TIE) * self.crossings.length[index]
         self.raw[index] = torch.where(better, other.raw, self.raw[index])
-        self.crossings.put(index, other.crossings)
+        length = torch.where(better, other.crossings.length, torch.inf)
+        self.crossings.put(index, Crossings(other.crossings.points, length, other.crossings.value))
 
 
 @dataclass(frozen=True)
