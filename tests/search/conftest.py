@@ -4,7 +4,7 @@ from separatrix import L2, Linf
 from separatrix.search import DDN, Best, DeepFool
 
 METHODS = {"deepfool": DeepFool(), "ddn": DDN(steps=60)}
-CONTRACTED = METHODS | {"few candidates": DeepFool(candidates=3), "best": Best((DeepFool(), DDN(steps=60)))}
+CONTRACTED = METHODS | {"few candidates": DeepFool(candidates=3), "best": Best((DeepFool(candidates=3), DDN(steps=30)))}
 
 
 @pytest.fixture(params=CONTRACTED)

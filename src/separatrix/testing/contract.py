@@ -147,28 +147,27 @@ def _check_own_region(method: Search) -> None:
 
 def _check_singletons(method: Search) -> None:
     for case in (_affine(5), _network(torch.float64)):
-        _check_parts(method, case, "raw_distance", _EXACT, _EXACT)
-        _check_parts(method, case, "distance", _EXACT, _EXACT)
-    _check_parts(method, _network(), "distance", 1e-4, 1e-5)
+        _check_parts(method, case, ("raw_distance", "distance"), _EXACT, _EXACT)
+    _check_parts(method, _network(), ("distance",), 1e-4, 1e-5)
 
 
-def _check_parts(method: Search, case: _Case, length: str, most: float, usual: float) -> None:
-    whole = getattr(_measure(method, case), length)
-    alone = torch.arange(0, 24, 4)
+def _check_parts(method: Search, case: _Case, lengths: tuple[str, ...], most: float, usual: float) -> None:
+    whole, rows = _measure(method, case), torch.arange(0, 24, 6)
     singles = [
         minimal_perturbation(case.model, case.points[row : row + 1], method=method, ids=torch.tensor([row]))
-        for row in alone.tolist()
+        for row in rows.tolist()
     ]
-    parts = minimal_perturbation(case.model, case.points, method=method, batch_size=7)
-    for name, chosen, lengths in (
-        ("one by one", alone, torch.cat([getattr(single, length) for single in singles])),
-        ("with batch_size=7", slice(None), getattr(parts, length)),
+    parts = minimal_perturbation(case.model, case.points, method=method, batch_size=9)
+    for part, expected, how in (
+        (BoundaryPoints.cat(singles), whole[rows], "one by one"),
+        (parts, whole, "with batch_size=9"),
     ):
-        change = (lengths - whole[chosen]).abs() / whole[chosen]
-        where = f"{case.name}, `{length}` {name}"
-        _hold(change <= most, f"a batch must equal its parts within {most:g}", method, where)
-        law = f"a batch must equal its parts within {usual:g}, but for one point in twenty"
-        _hold(bool((change <= usual).double().mean() >= 0.95), law, method, where)
+        for length in lengths:
+            change = (getattr(part, length) / getattr(expected, length) - 1).abs()
+            where = f"{case.name}, `{length}` {how}"
+            _hold(change <= most, f"a batch must equal its parts within {most:g}", method, where)
+            law = f"a batch must equal its parts within {usual:g}, but for one point in twenty"
+            _hold(bool((change <= usual).double().mean() >= 0.95), law, method, where)
 
 
 def _check_subspace(method: Search) -> None:
