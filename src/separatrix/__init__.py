@@ -31,6 +31,7 @@ from separatrix.norms import L2 as L2
 from separatrix.norms import Linf as Linf
 from separatrix.norms import Norm as Norm
 from separatrix.search import DDN as DDN
+from separatrix.search import LBFGS as LBFGS
 from separatrix.search import Best as Best
 from separatrix.search import DeepFool as DeepFool
 from separatrix.search import Slide as Slide

@@ -9,8 +9,12 @@ from torch import Tensor
 def require(holds: bool, name: str, rule: str, got: object, fix: str = "") -> None:
     """Raise in the one wording the library uses for a bad argument."""
     if not holds:
-        shown = type(got).__name__ if isinstance(got, Tensor) else got
-        raise ValueError(f"`{name}` must {rule}; got {shown}." + (f" {fix}" if fix else ""))
+        raise ValueError(f"`{name}` must {rule}; got {got}." + (f" {fix}" if fix else ""))
+
+
+def described(value: object) -> str:
+    """A value as an error shows it: on one line, however large."""
+    return f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)
 
 
 def require_points(points: object, name: str = "points") -> None:

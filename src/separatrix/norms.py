@@ -76,8 +76,9 @@ def per_sample(values: Tensor, like: Tensor) -> Tensor:
 def _length(vectors: Tensor, p: float) -> Tensor:
     flat = vectors.flatten(1)
     if p in (1, 2, math.inf):
-        length: Tensor = torch.linalg.vector_norm(flat, ord=p, dim=1)
-        return length
+        wide = torch.float64 if p == 2 else vectors.dtype  # squares of float32 leave its range
+        length: Tensor = torch.linalg.vector_norm(flat, ord=p, dim=1, dtype=wide)
+        return length.to(vectors.dtype)
     largest = _length(vectors, math.inf)
     relative = flat / _nonzero(largest)[:, None]  # a power such as 0.1 ** 101 would round to zero
     scaled: Tensor = largest * torch.linalg.vector_norm(relative, ord=p, dim=1)
@@ -88,32 +89,35 @@ def _nonzero(values: Tensor) -> Tensor:
     return torch.where(values > 0, values, torch.ones_like(values))
 
 
-def _project(vectors: Tensor, radius: Tensor, p: float, halvings: int = 50) -> Tensor:
+def _project(vectors: Tensor, radius: Tensor, p: float, halvings: int = 60) -> Tensor:
     """Euclidean projection on the ℓp sphere: |y_i| + λ p |y_i|^(p−1) = |x_i|, with λ > 0 found by bisection."""
     size = vectors.abs().flatten(1).double()
     scale = _nonzero(size.amax(1))
     size, limit = size / scale[:, None], radius.double() / scale
-    low, high = torch.full_like(limit, -60.0), torch.full_like(limit, 60.0)  # log₂ λ
+    widest = min(60 + 20 * p, 900.0)
+    low, high = torch.full_like(limit, -widest), torch.full_like(limit, widest)  # log₂ λ
     for _ in range(halvings):
         middle = (low + high) / 2
         too_long = _length(_shrunk(size, middle.exp2(), p), p) > limit
         low, high = torch.where(too_long, middle, low), torch.where(too_long, high, middle)
-    shrunk = _shrunk(size, high.exp2(), p) * scale[:, None]
-    return (shrunk.reshape(vectors.shape) * vectors.sign()).to(vectors.dtype)
+    shrunk = _shrunk(size, high.exp2(), p)
+    inside = shrunk * (limit / _nonzero(_length(shrunk, p))).clamp(max=1)[:, None] * scale[:, None]
+    return (inside.reshape(vectors.shape) * vectors.sign()).to(vectors.dtype)
 
 
-def _shrunk(size: Tensor, multiplier: Tensor, p: float, rounds: int = 8) -> Tensor:
-    """The y in [0, size] with y + λ p y^(p−1) = size, coordinate by coordinate, by Newton's method.
-
-    The left side is convex for p > 2 and concave below; the first guess lies where Newton's steps do not overshoot.
-    """
+def _shrunk(size: Tensor, multiplier: Tensor, p: float, rounds: int = 60) -> Tensor:
+    """The y in [0, size] with y + λ p y^(p−1) = size, coordinate by coordinate: Newton's method, kept in a bracket."""
     weight = multiplier[:, None] * p
-    share = 1.0 if p > 2 else 0.5
-    guess = torch.minimum(share * size, (share * size / weight) ** (1 / (p - 1)))
+    low, high = torch.zeros_like(size), torch.minimum(size, (size / weight) ** (1 / (p - 1)))
+    guess = high
     for _ in range(rounds):
         power = weight * guess ** (p - 1)
-        slope = 1 + (p - 1) * power / _nonzero(guess)
-        guess = (guess - (guess + power - size) / slope).clamp_min(0)
+        excess = guess + power - size
+        if bool((excess.abs() <= 1e-15).all()):
+            break
+        low, high = torch.where(excess < 0, guess, low), torch.where(excess > 0, guess, high)
+        newton = guess - excess / (1 + (p - 1) * power / _nonzero(guess))
+        guess = torch.where((newton > low) & (newton < high), newton, (low + high) / 2)
     return guess
 
 

@@ -1,4 +1,4 @@
-"""Decoupled direction and norm: climb on a sphere that shrinks when crossed (Rony et al., 2019)."""
+"""Decoupled direction and norm: climb in a ball that shrinks when crossed (Rony et al., 2019)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import torch
 from torch import Tensor
 
 from separatrix.checks import require, require_count
-from separatrix.norms import L2, per_sample
+from separatrix.norms import Linf, per_sample
 from separatrix.search.base import AbstractSearch, Problem, Step
 
 
 @dataclass(frozen=True)
 class DDN(AbstractSearch):
-    """Normalised gradient steps on a sphere around the start, whose radius shrinks when crossed and grows when not.
+    """Normalised gradient steps in a ball around the start, whose radius shrinks when crossed and grows when not.
 
     Slower than DeepFool, and sure-footed where linearising fails, as on adversarially trained networks. Takes all its
     steps and keeps the shortest crossing. It climbs the margin rather than the cross-entropy, so that the size of the
     logits plays no part, and the radius begins at a quarter of the start's own length and changes fast at first, so
-    that the scale of the inputs plays none. In norms other than ℓ2 the sphere is a ball.
+    that the scale of the inputs plays none.
 
     Args:
         steps: Steps taken, one forward and one gradient each.
@@ -51,11 +51,13 @@ class DDN(AbstractSearch):
         radius, number = state.unbind(1)
         early = (1 + torch.cos(math.pi * number / self.steps)) / 2
         rate = self.last_rate + (self.rate - self.last_rate) * early
-        radius = radius * torch.where(value >= 0, 1 - rate, 1 + rate)
+        ahead = problem.length(points) + value.abs() / problem.norm.dual_length(gradients)
+        radius = torch.where(value >= 0, radius * (1 - rate), torch.minimum(radius, ahead) * (1 + rate))
         stride = per_sample((0.01 + 0.99 * early) * radius, points)
         displacement = points - problem.start + problem.norm.steepest(gradients) * stride
-        if problem.norm == L2:
-            displacement = L2.steepest(displacement) * per_sample(radius, points)
+        if problem.norm == Linf:
+            displacement = Linf.project(displacement, radius)
         else:
-            displacement = problem.norm.project(displacement, radius)
+            shorter = (radius / problem.norm.length(displacement)).clamp(max=1)
+            displacement = displacement * per_sample(shorter, points)
         return Step(problem.start + displacement, points, value, torch.stack([radius, number + 1], dim=1), lost)

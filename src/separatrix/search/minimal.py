@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from separatrix.boundary import BoundaryPoints
-from separatrix.checks import class_each, require, require_count, require_points, sample_ids
+from separatrix.checks import class_each, described, require, require_count, require_points, sample_ids
 from separatrix.classifier import Model, device_of, logits_of, require_model
 from separatrix.fields import Margin
 from separatrix.norms import L2, Norm
@@ -137,7 +137,7 @@ class _Query:
 
 
 def _methods(method: object) -> tuple[AbstractSearch, ...]:
-    require(isinstance(method, (AbstractSearch, Best)), "method", "be a search such as `DeepFool()`", method)
+    require(isinstance(method, (AbstractSearch, Best)), "method", "be a search such as `DeepFool()`", described(method))
     assert isinstance(method, (AbstractSearch, Best))
     return method.methods if isinstance(method, Best) else (method,)
 
@@ -150,9 +150,11 @@ def _require_settings(
     rival: object,
     refine: object,
 ) -> None:
-    require(isinstance(norm, Norm), "norm", "be a Norm: `L2`, `Linf` or `Norm(p)`", norm)
-    require(refine is None or isinstance(refine, Slide), "refine", "be `Slide(…)` or None", refine)
-    require(subspace is None or isinstance(subspace, Subspace), "subspace", "be a Subspace or None", subspace)
+    require(isinstance(norm, Norm), "norm", "be a Norm: `L2`, `Linf` or `Norm(p)`", described(norm))
+    require(refine is None or isinstance(refine, Slide), "refine", "be `Slide(…)` or None", described(refine))
+    require(
+        subspace is None or isinstance(subspace, Subspace), "subspace", "be a Subspace or None", described(subspace)
+    )
     confined = subspace is not None and norm != L2
     require(not confined, "subspace", "go with ℓ2 only", norm, "The steepest step of another norm leaves the subspace.")
     blind = subspace is None and any(part.difference is not None for part in methods)
