@@ -282,6 +282,7 @@ def _state(network: nn.Module) -> list[object]:
 
 
 LAWS: tuple[Callable[[Search], None], ...] = (
+    _check_model_is_left_alone,
     _check_ends_cross,
     _check_lengths,
     _check_affine_is_exact,
@@ -291,6 +292,5 @@ LAWS: tuple[Callable[[Search], None], ...] = (
     _check_constant,
     _check_counts,
     _check_scale,
-    _check_model_is_left_alone,
 )
 """What ``check_search`` checks, one function a law."""
