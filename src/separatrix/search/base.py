@@ -26,7 +26,7 @@ from separatrix.norms import Norm, per_sample
 if TYPE_CHECKING:
     from separatrix.subspaces import Subspace
 
-_SIZES = 16  # how many sizes a shrinking batch may take: kernels are prepared once a size
+_SIZES = 64  # how many sizes a shrinking batch may take: kernels are prepared once a size
 
 
 @dataclass(frozen=True)
