@@ -36,7 +36,7 @@ def test_batches_agree_within_the_tolerance_of_float32(lenet, norm):
     assert (change <= 1e-5).double().mean() >= 0.95
 
 
-@pytest.mark.parametrize(("norm", "share"), [(L2, 0.95), (Linf, 0.9)], ids=["l2", "linf"])
+@pytest.mark.parametrize(("norm", "share"), [(L2, 0.97), (Linf, 0.8)], ids=["l2", "linf"])
 def test_few_refined_ends_tip_over_a_kink_in_another_batch(lenet, norm, share):
     points = load_data().points[:200]
     change, median = batch_size_changes(lenet, points, 39, method=DeepFool(candidates=3), norm=norm)

@@ -81,7 +81,7 @@ def pull_back(
     return best
 
 
-def reach(problem: Problem, crossings: Crossings, jump: Tensor, slope: Tensor, evaluations: int = 2) -> Crossings:
+def reach(problem: Problem, crossings: Crossings, jump: Tensor, slope: Tensor, evaluations: int = 3) -> Crossings:
     """The crossings, or shorter ones near ``start + jump`` on the ray through it, found from the slope along that ray.
 
     Args:

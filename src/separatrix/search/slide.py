@@ -12,7 +12,7 @@ from separatrix.norms import Norm, per_sample
 from separatrix.search.base import Crossings, Problem, still
 from separatrix.search.ray import pull_back, reach
 
-_LEAST_GAIN = 1e-4  # a sample that gains less, as a share of its length, has arrived
+_LEAST_GAIN = 1e-3  # a sample that gains less, as a share of its length, has arrived
 _LEAST_SUCCESS = 1e-7
 _LEAST_PACE = 0.02
 
@@ -22,8 +22,8 @@ class Slide:
     """Shortens a crossing: back to the boundary, then along it to where the displacement is parallel to the normal.
 
     The Hasofer–Lind–Rackwitz–Fiessler iteration of structural reliability, damped per sample: jump to the point
-    nearest to the start on the boundary's linearisation, or on the edge where it meets the linearisation before
-    it; come back to the boundary along the ray from the start; keep only what is shorter. One gradient a success.
+    nearest to the start on the boundary's linearisation, or on the edge where it meets what the jumps before aimed
+    at; come back to the boundary along the ray from the start; keep only what is shorter. One gradient a success.
 
     Args:
         steps: Jumps at most; 0 only brings the crossing back to the boundary.
@@ -105,7 +105,7 @@ class Trail:
     """What sliding remembers of each sample."""
 
     latest: Cuts  # linearisation at the crossing kept
-    before: Cuts  # and at the one kept before
+    before: Cuts  # what the last success aimed at, which in turn holds a part of all cuts before it
     pace: Tensor  # share of the jump to be made
     fresh: Tensor  # whether the crossing has moved since it was linearised
     edge: Tensor  # whether to aim at the edge between both cuts
@@ -124,17 +124,17 @@ class Trail:
             asked, points = problem[rows], best.points[rows]
             values, gradients = asked.linearise(points)
             level = (gradients * (points - asked.start)).flatten(1).sum(1) - values + asked.goal
-            self.before.put(rows, self.latest[rows])
             self.latest.put(rows, Cuts(gradients, level))
 
-    def cut(self, norm: Norm, active: Tensor) -> Cuts:
-        """What the next jump aims at: the latest cut, or the edge where it meets the one before."""
+    def aim(self, norm: Norm, active: Tensor) -> Cuts:
+        """Where the next jump goes: the latest cut, or the edge where it meets what the last success aimed at."""
         latest, before = self.latest[active], self.before[active]
         share = nearest_to_both(norm, latest, before)
         return latest.mixed(before, torch.where(self.edge[active], share, torch.ones_like(share)))
 
-    def learn(self, active: Tensor, shorter: Tensor) -> None:
+    def learn(self, active: Tensor, aim: Cuts, shorter: Tensor) -> None:
         """After a success, go on faster; after a failure leave the edge first, then slow down."""
+        self.before.put(active[shorter], aim[shorter])
         pace, edge = self.pace[active], self.edge[active]
         slower = torch.where(edge, pace, 0.4 * pace)
         self.pace[active] = torch.where(shorter, (1.3 * pace).clamp(max=1), slower)
@@ -148,12 +148,12 @@ def _slide(problem: Problem, best: Crossings, steps: int) -> None:
         if len(active) == 0:
             return
         trail.linearise(problem, best, active)
-        asked, here, cut = problem[active], best[active], trail.cut(problem.norm, active)
+        asked, here, aim = problem[active], best[active], trail.aim(problem.norm, active)
         displacement = here.points - asked.start
-        jump = displacement + per_sample(trail.pace[active], displacement) * (cut.foot(problem.norm) - displacement)
-        reached = reach(asked, here, jump, (cut.gradient * jump).flatten(1).sum(1))
+        jump = displacement + per_sample(trail.pace[active], displacement) * (aim.foot(problem.norm) - displacement)
+        reached = reach(asked, here, jump, (aim.gradient * jump).flatten(1).sum(1))
         gain = 1 - reached.length / here.length
-        trail.learn(active, gain > _LEAST_SUCCESS)
+        trail.learn(active, aim, gain > _LEAST_SUCCESS)
         best.put(active, reached)
         going = (gain > _LEAST_GAIN) | ((gain <= _LEAST_SUCCESS) & (trail.pace[active] > _LEAST_PACE))
         active = active[still(going, len(problem))]
