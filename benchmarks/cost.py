@@ -62,6 +62,11 @@ class Floor:
     batches: dict[int, tuple[float, float]]
     others: float = 0.0
 
+    @property
+    def batch_size(self) -> int:
+        """Where a forward with a gradient is fastest."""
+        return min(self.batches, key=lambda size: self.batches[size][1])
+
     def ideal(self, forwards: float, gradients: float) -> float:
         """Seconds an image of so many forwards and gradients, without anything between them."""
         return forwards * self.forward + gradients * (self.both - self.forward)

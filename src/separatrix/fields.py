@@ -127,14 +127,32 @@ def linearise_pairs(margin: Margin, points: Tensor, candidates: int | None) -> I
     Yields:
         rivals ``(n,)``, values ``(n,)`` and gradients ``(n, *shape)`` of ``f_rival − f_own``.
     """
-    with torch.enable_grad():
-        leaf, seen = watched(points)
-        logits = logits_of(margin.model, seen)
-        pairs = margin.pairs(logits.detach(), candidates)
-        for left, pair in zip(reversed(range(len(pairs))), pairs, strict=True):
-            values = pair.of(logits)
-            (gradients,) = torch.autograd.grad(values.sum(), leaf, retain_graph=left > 0)
-            yield strongest_rival(pair, logits), values.detach(), gradients
+    yield from pairs_seen(margin, Seen.at(margin.model, points), candidates)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """One forward pass that can still be differentiated."""
+
+    leaf: Tensor  # (n, *shape)
+    logits: Tensor  # (n, c)
+
+    @staticmethod
+    def at(model: Model, points: Tensor) -> Seen:
+        """The model's answer at the points, its graph kept."""
+        with torch.enable_grad():
+            leaf, clone = watched(points)
+            return Seen(leaf, logits_of(model, clone))
+
+
+def pairs_seen(margin: Margin, seen: Seen, candidates: int | None) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """What ``linearise_pairs`` yields, from a forward pass already made; its graph is used up."""
+    pairs = margin.pairs(seen.logits.detach(), candidates)
+    for left, pair in zip(reversed(range(len(pairs))), pairs, strict=True):
+        with torch.enable_grad():
+            values = pair.of(seen.logits)
+        (gradients,) = torch.autograd.grad(values.sum(), seen.leaf, retain_graph=left > 0)
+        yield strongest_rival(pair, seen.logits), values.detach(), gradients
 
 
 def difference_pairs(

@@ -76,13 +76,21 @@ def per_sample(values: Tensor, like: Tensor) -> Tensor:
 def _length(vectors: Tensor, p: float) -> Tensor:
     flat = vectors.flatten(1)
     if p in (1, 2, math.inf):
-        wide = torch.float64 if p == 2 else vectors.dtype  # squares of float32 leave its range
-        length: Tensor = torch.linalg.vector_norm(flat, ord=p, dim=1, dtype=wide)
-        return length.to(vectors.dtype)
+        length: Tensor = torch.linalg.vector_norm(flat, ord=p, dim=1)
+        if p == 2 and not _squares_in_range(length):
+            return torch.linalg.vector_norm(flat, ord=p, dim=1, dtype=torch.float64).to(vectors.dtype)
+        return length
     largest = _length(vectors, math.inf)
     relative = flat / _nonzero(largest)[:, None]  # a power such as 0.1 ** 101 would round to zero
     scaled: Tensor = largest * torch.linalg.vector_norm(relative, ord=p, dim=1)
     return scaled
+
+
+def _squares_in_range(lengths: Tensor) -> bool:
+    """Whether squares of float32 cannot have left its range; not asked of a GPU, which would have to be waited for."""
+    if lengths.dtype == torch.float64:
+        return True
+    return lengths.device.type == "cpu" and bool(((lengths > 1e-15) & (lengths < 1e15)).all())
 
 
 def _nonzero(values: Tensor) -> Tensor:

@@ -16,22 +16,22 @@ class LiveMemory(TorchDispatchMode):
 
     def __init__(self):
         super().__init__()
-        self.given, self.made, self.peak = set(), {}, 0
+        self.known, self.peak = {}, 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.given |= {key for key, _ in self._storages((args, kwargs)) if key not in self.made}
+        self._note((args, kwargs), made=False)
         out = func(*args, **(kwargs or {}))
-        for key, storage in self._storages(out):
-            if key not in self.given:
-                self.made[key] = (StorageWeakRef(storage), storage.nbytes())
-        self.made = {key: entry for key, entry in self.made.items() if not entry[0].expired()}
-        self.peak = max(self.peak, sum(size for _, size in self.made.values()))
+        self._note(out, made=True)
+        self.peak = max(self.peak, sum(size for _, size in self.known.values()))
         return out
 
-    @staticmethod
-    def _storages(values):
-        tensors = [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
-        return [(tensor.untyped_storage()._cdata, tensor.untyped_storage()) for tensor in tensors]
+    def _note(self, values, made):
+        """What is given counts nothing; what has gone is forgotten, as its address may come back."""
+        self.known = {key: entry for key, entry in self.known.items() if not entry[0].expired()}
+        for value in tree_leaves(values):
+            if isinstance(value, torch.Tensor):
+                storage = value.untyped_storage()
+                self.known.setdefault(storage._cdata, (StorageWeakRef(storage), made * storage.nbytes()))
 
 
 def answer_bytes(boundary):

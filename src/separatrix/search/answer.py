@@ -62,10 +62,15 @@ def _checked_afresh(problem: Problem, ends: Tensor, found: Tensor) -> tuple[Tens
         value, gradient, beyond = asked.look(points)
         normals[doubtful] = L2.steepest(gradient)
         rival[doubtful], holds[doubtful] = beyond, value >= 0
-        ray = points - asked.start
-        short = (asked.goal - value) / (gradient * ray).flatten(1).sum(1)
-        stretch = torch.where(value >= 0, torch.zeros_like(short), short)
-        ends[doubtful] = points + per_sample(stretch, ray) * ray
-        doubtful = doubtful[still(value < 0, len(problem))]
-    lost = per_sample(~holds, ends)
-    return ends.masked_fill(lost, torch.nan), normals.masked_fill(lost, torch.nan), rival.where(holds, -1), holds
+        fell = still(value < 0, len(problem))
+        doubtful = doubtful[fell]
+        ends[doubtful] = _nudged(asked[fell], points[fell], value[fell], gradient[fell])
+    ends[~holds] = normals[~holds] = torch.nan
+    return ends, normals, rival.where(holds, -1), holds
+
+
+def _nudged(problem: Problem, points: Tensor, value: Tensor, gradient: Tensor) -> Tensor:
+    """As far out along the rays from their starts as a linear margin would need."""
+    ray = points - problem.start
+    stretch = (problem.goal - value) / (gradient * ray).flatten(1).sum(1)
+    return points + per_sample(stretch, ray) * ray

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -15,9 +15,10 @@ from separatrix.fields import (
     Field,
     Index,
     Margin,
+    Seen,
     difference_pairs,
     linearise,
-    linearise_pairs,
+    pairs_seen,
     strongest_rival,
     watched,
 )
@@ -59,6 +60,7 @@ class Problem:
     tally: Tally
     rows: Tensor  # (n,) these samples' places in the tally
     difference: float | None = None  # gradients by finite differences of this length; None: by differentiation
+    opening: list[Seen] = field(default_factory=list)  # the pass at the start, for the first who differentiates there
 
     def __len__(self) -> int:
         return len(self.start)
@@ -71,6 +73,7 @@ class Problem:
             subspace=None if self.subspace is None else self.subspace[index],
             hair=self.hair[index],
             rows=self.rows[index],
+            opening=[],
         )
 
     @property
@@ -112,10 +115,15 @@ class Problem:
             basis = self.subspace.basis().to(points)
             yield from difference_pairs(self.margin, points, candidates, basis, self.difference)
             return
-        self._count(forwards=1)
-        for rival, values, gradients in linearise_pairs(self.margin, points, candidates):
+        for rival, values, gradients in pairs_seen(self.margin, self._seen(points), candidates):
             self._count(gradients=1)
             yield rival, values, self.confine(gradients)
+
+    def _seen(self, points: Tensor) -> Seen:
+        if points is self.start and self.opening:
+            return self.opening.pop()
+        self._count(forwards=1)
+        return Seen.at(self.margin.model, points)
 
     def look(self, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, gradients and the class beyond, asked anew.
@@ -166,11 +174,13 @@ class AbstractSearch(ABC):
 
     ``steps`` is None for a method that ends at its first crossing; a number for one that takes as many steps
     and keeps its shortest crossing. ``difference`` is the length of finite differences for a method that does without
-    gradients; such a method needs a subspace.
+    gradients; such a method needs a subspace. ``pairs_first`` says that the first step linearises pairs at the start,
+    so that the pass which finds the own class is kept for it.
     """
 
     steps: int | None = None
     difference: float | None = None
+    pairs_first: ClassVar[bool] = False
 
     def begin(self, problem: Problem) -> Tensor:
         """What the method carries from step to step, one row a sample."""
@@ -205,10 +215,10 @@ class Crossings:
 
     def put(self, index: Tensor, shorter: Crossings) -> None:
         """Replace these samples' crossings where the new ones are shorter."""
-        better = shorter.length < self.length[index]
-        self.points[index] = torch.where(per_sample(better, shorter.points), shorter.points, self.points[index])
-        self.length[index] = torch.where(better, shorter.length, self.length[index])
-        self.value[index] = torch.where(better, shorter.value, self.value[index])
+        better = (shorter.length < self.length[index]).nonzero()[:, 0]
+        rows = index[better]
+        self.points[rows], self.length[rows] = shorter.points[better], shorter.length[better]
+        self.value[rows] = shorter.value[better]
 
 
 def walk(problem: Problem, method: AbstractSearch, points: Tensor, max_steps: int) -> Crossings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -31,6 +32,7 @@ class DeepFool(AbstractSearch):
     overshoot: float = 0.02
     candidates: int | None = None
     difference: float | None = None
+    pairs_first: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         number = isinstance(self.overshoot, (int, float))

@@ -10,7 +10,7 @@ from torch import Tensor
 from separatrix.boundary import BoundaryPoints
 from separatrix.checks import class_each, described, require, require_count, require_points, sample_ids
 from separatrix.classifier import Model, device_of, logits_of, require_model
-from separatrix.fields import Margin
+from separatrix.fields import Margin, Seen
 from separatrix.norms import L2, Norm
 from separatrix.precision import full_precision
 from separatrix.search.answer import answer, rounding
@@ -103,12 +103,19 @@ class _Query:
         """The answer for some rows, on the model's device."""
         device = device_of(self.model, self.points)
         start, ids = self.points[rows].detach().to(device, copy=True), self.ids[rows].to(device)
-        with torch.no_grad():
-            logits = logits_of(self.model, start.clone())
-        problem = self._problem(rows, start, ids, logits)
+        logits, opening = self._first_pass(start)
+        problem = replace(self._problem(rows, start, ids, logits), opening=opening)
         problem.tally.forwards.add_(1)
         best, gap = attempt(problem, self.plan, ids, problem.margin.of(logits))
         return answer(problem, best, gap, logits, ids)
+
+    def _first_pass(self, start: Tensor) -> tuple[Tensor, list[Seen]]:
+        first = self.plan.methods[0]
+        if first.pairs_first and first.difference is None:
+            seen = Seen.at(self.model, start)
+            return seen.logits.detach(), [seen]
+        with torch.no_grad():
+            return logits_of(self.model, start.clone()), []
 
     def _problem(self, rows: slice, start: Tensor, ids: Tensor, logits: Tensor) -> Problem:
         subspace = self.subspace

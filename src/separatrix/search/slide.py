@@ -29,7 +29,7 @@ class Slide:
         steps: Jumps at most; 0 only brings the crossing back to the boundary.
     """
 
-    steps: int = 10
+    steps: int = 8
 
     def __post_init__(self) -> None:
         require_count(self.steps, "steps", 0)
