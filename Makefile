@@ -36,7 +36,9 @@ soak: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m slow
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks.run
+	PYTHON=$(PYTHON) benchmarks/install_peers.sh
+	.venv-peers/bin/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.table benchmarks/results/cpu.json
 
 docs: $(READY)
 	$(BIN)/python docs/draw_layers.py

@@ -78,8 +78,8 @@ def _length(vectors: Tensor, p: float) -> Tensor:
     if p in (1, 2, math.inf):
         length: Tensor = torch.linalg.vector_norm(flat, ord=p, dim=1)
         if p == 2 and not _squares_in_range(length):
-            return torch.linalg.vector_norm(flat, ord=p, dim=1, dtype=torch.float64).to(vectors.dtype)
-        return length
+            length = torch.linalg.vector_norm(flat, ord=p, dim=1, dtype=torch.float64)
+        return length.to(vectors.dtype)
     largest = _length(vectors, math.inf)
     relative = flat / _nonzero(largest)[:, None]  # a power such as 0.1 ** 101 would round to zero
     scaled: Tensor = largest * torch.linalg.vector_norm(relative, ord=p, dim=1)
