@@ -15,6 +15,7 @@ from separatrix.search.slide import Slide
 
 _RESTARTS, _RETRIES = 1_000, 2_000  # streams of random numbers, apart from each other
 _TIE = 1e-6
+_REACHES = (1.0, 2.0, 1.5, 3.0)  # of further starts, in distances of the best so far
 
 
 @dataclass(frozen=True)
@@ -98,10 +99,16 @@ def _retry(problem: Problem, plan: Plan, ids: Tensor, start_value: Tensor, best:
 
 
 def _around(problem: Problem, best: Attempt, seed: int, ids: Tensor, number: int) -> Tensor:
-    """Starts at half, one, two and four times the best distance so far, in random directions, over and over."""
-    noise = _noise(problem, seed, ids, _RESTARTS + number)
-    typical = torch.where(best.crossings.found, best.crossings.length, problem.norm.length(problem.start) / 4)
-    reach = typical * 2.0 ** ((number - 1) % 4 - 1)
+    """Starts around each point, two by two on opposite sides: a few of the best distances so far away.
+
+    Where nothing was found yet, twice as far with every start.
+    """
+    pair, turned = divmod(number - 1, 2)
+    noise = _noise(problem, seed, ids, _RESTARTS + pair) * (1 - 2 * turned)
+    own = problem.norm.length(problem.start)
+    typical = torch.where(own > 0, own, torch.ones_like(own))
+    crossings = best.crossings
+    reach = torch.where(crossings.found, _REACHES[pair % 4] * crossings.length, typical * 2.0 ** (number - 2))
     return problem.start + noise * per_sample(reach / problem.norm.length(noise), noise)
 
 
