@@ -15,14 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks import raw_data
-from benchmarks.networks import NETWORKS, full_precision
-
-SHARD_BYTES = 15_000_000
+from benchmarks.networks import NETWORKS
+from separatrix.models import load_weights, save_weights
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ class Trainer:
         self.name, self.recipe, self.device = name, recipe, device
         self.train = Pixels.read(NETWORKS[name].data, "train", device, first)
         self.test = Pixels.read(NETWORKS[name].data, "test", device, first)
-        self.model = NETWORKS[name].classifier().to(device)
+        self.model = NETWORKS[name].card.classifier(seed=recipe.seed).to(device)
         if recipe.augment:
             self.model.to(memory_format=torch.channels_last)
         total = recipe.epochs * (len(self.train.labels) // recipe.batch)
@@ -173,41 +171,6 @@ def robust_accuracy(model: nn.Module, data: Pixels, radius: float, size: int = 5
     return hits / len(order)
 
 
-def rounded(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Float16 for every number with a fraction, on the CPU."""
-    return {
-        key: (value.half() if value.is_floating_point() else value).cpu().contiguous() for key, value in state.items()
-    }
-
-
-def shards(state: dict[str, Tensor]) -> list[dict[str, Tensor]]:
-    """The entries in order, cut so that no part exceeds ``SHARD_BYTES``."""
-    parts: list[dict[str, Tensor]] = [{}]
-    size = 0
-    for key, value in state.items():
-        size += value.nbytes
-        if size > SHARD_BYTES and parts[-1]:
-            parts.append({})
-            size = value.nbytes
-        parts[-1][key] = value
-    return parts
-
-
-def write(name: str, state: dict[str, Tensor], out: Path) -> list[str]:
-    """Safetensors files of one network, and their names."""
-    parts = shards(state)
-    single = f"{name}.safetensors"
-    names = (
-        [single]
-        if len(parts) == 1
-        else [f"{name}-{i:05}-of-{len(parts):05}.safetensors" for i in range(1, len(parts) + 1)]
-    )
-    for file, part in zip(names, parts, strict=True):
-        save_file(part, out / file)
-        (out / file).chmod(0o644)
-    return names
-
-
 def hardware(device: torch.device) -> str:
     """What trained: the GPU's name, or the processor's."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
@@ -218,10 +181,11 @@ def train(name: str, recipe: Recipe, device: torch.device, out: Path, first: int
     began = time.perf_counter()
     trainer = Trainer(name, recipe, device, first)
     trainer.run()
-    state = rounded(trainer.model.module.state_dict())
-    trainer.model.module.load_state_dict({key: full_precision(value) for key, value in state.items()})
-    log = {"network": name, "data": NETWORKS[name].data, "recipe": asdict(recipe)}
-    log |= {"test_accuracy": accuracy(trainer.model, trainer.test), "files": write(name, state, out)}
+    files = save_weights(trainer.model, out / f"{name}.safetensors", half=True)
+    load_weights(trainer.model, files[0])
+    network = NETWORKS[name]
+    log = {"network": name, "data": network.data, **network.card.entries(), "recipe": asdict(recipe)}
+    log |= {"test_accuracy": accuracy(trainer.model, trainer.test), "files": [file.name for file in files]}
     if NETWORKS[name].data == "mnist":
         log["pgd40_linf_0.3_accuracy"] = robust_accuracy(trainer.model, trainer.test, 0.3)
     log |= {"seconds": time.perf_counter() - began, "hardware": hardware(device), "torch": torch.__version__}

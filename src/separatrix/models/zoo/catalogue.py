@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +18,7 @@ from separatrix.models.zoo.lenet import lenet, lenet32, wide_lenet
 from separatrix.models.zoo.mlp import fc500_150, mlp, mlp10x500
 from separatrix.models.zoo.nin import nin
 from separatrix.models.zoo.resnet import half_resnet18, resnet18
+from separatrix.models.zoo.seeds import seeded
 from separatrix.models.zoo.vgg import vgg16
 from separatrix.models.zoo.wide_resnet import wrn28_10
 
@@ -104,16 +104,5 @@ def network(
     require_count(seed, "seed", 0)
     asked: dict[str, Any] = {"classes": classes, "shape": shape, "activation": activation, "pooling": pooling}
     form = replace(ZOO[name].native, **{key: value for key, value in asked.items() if value is not None})
-    with _seeded(seed):
+    with seeded(seed):
         return ZOO[name].build(form)
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """The CPU's random numbers start from a seed, and go on afterwards as if nothing had been drawn."""
-    before = torch.get_rng_state()
-    try:
-        torch.default_generator.manual_seed(seed)
-        yield
-    finally:
-        torch.set_rng_state(before)
