@@ -27,6 +27,7 @@ from separatrix.fields import Loss as Loss
 from separatrix.fields import Margin as Margin
 from separatrix.fields import linearise as linearise
 from separatrix.fields import linearise_pairs as linearise_pairs
+from separatrix.models import load_model as load_model
 from separatrix.norms import L2 as L2
 from separatrix.norms import Linf as Linf
 from separatrix.norms import Norm as Norm
