@@ -57,11 +57,11 @@ def plain(value: object, name: str = "config") -> Plain:
 def differences(before: Plain, after: Plain) -> tuple[str, ...]:
     """Each entry in which two plain settings differ, as ``method.overshoot: 0.02 → 0.1``, sorted by name."""
     old, new = dict(_leaves(before)), dict(_leaves(after))
-    names = sorted(name for name in old.keys() | new.keys() if old.get(name, _ABSENT) != new.get(name, _ABSENT))
-    return tuple(f"{name}: {_shown(old, name)} → {_shown(new, name)}" for name in names)
+    alike = {name for name in old.keys() & new.keys() if canonical(old[name]) == canonical(new[name])}
+    changed = sorted((old.keys() | new.keys()) - alike)
+    return tuple(f"{name}: {_shown(old, name)} → {_shown(new, name)}" for name in changed)
 
 
-_ABSENT = object()
 _HASH = re.compile(r"[0-9a-f]{32,}")
 
 
@@ -92,7 +92,7 @@ def _number(value: float) -> Plain:
 def _leaves(settings: Plain, prefix: str = "") -> Iterator[tuple[str, Plain]]:
     """Every value by its dotted name; a list of mere values is one."""
     entries = _branches(settings)
-    if not entries:
+    if prefix and not entries:
         yield prefix.removesuffix("."), settings
     for key, value in entries.items():
         yield from _leaves(value, f"{prefix}{key}.")

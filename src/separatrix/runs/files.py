@@ -48,12 +48,22 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def remove(path: Path) -> None:
+    """Take a file away, if it is there."""
+    path.unlink(missing_ok=True)
+
+
 def sweep(folder: Path) -> int:
     """Remove what interrupted writes have left anywhere in ``folder``; how many files that were."""
     left = list(folder.rglob(f".*{_UNFINISHED}"))
     for path in left:
-        path.unlink(missing_ok=True)
+        remove(path)
     return len(left)
+
+
+def unfinished(path: Path) -> bool:
+    """Whether a file is what an interrupted write has left, or one still at work."""
+    return path.name.startswith(".") and path.name.endswith(_UNFINISHED)
 
 
 def write_sealed(path: Path, content: Mapping[str, Any], *, indent: int | None = None) -> None:
@@ -79,7 +89,7 @@ def _placed(path: Path, content: bytes) -> bool:
         reached(Stage.WHOLE, path)
         return _renamed(temporary, path)
     finally:
-        temporary.unlink(missing_ok=True)
+        remove(temporary)
 
 
 def _write_through(temporary: Path, content: bytes, path: Path) -> None:
