@@ -1,12 +1,15 @@
 """Tables and the Pareto picture of a stored run: ``python -m benchmarks.table benchmarks/results/cpu.json``.
 
-Writes ``<name>.md`` and ``<name>.png`` beside the file; every number in them is in the file.
+Writes ``<name>.md`` and ``<name>.png`` beside the file; every number in them is in the file. ``--docs`` puts the
+tables of the stored runs that README and docs show into them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -33,6 +36,33 @@ COLUMNS = (
     ("ideal seconds", "ideal_seconds", ".2f"),
     ("× floor", "floors", ".1f"),
 )
+NAMED = {"lenet": "LeNet", "mnist-lenet-robust": "Robust LeNet"}
+SHORT = (
+    "Separatrix DeepFool(5), raw",
+    "Separatrix DeepFool(5) + slides",
+    "Separatrix DeepFool + slides (default)",
+    "adv-lib DeepFool",
+    "adv-lib SuperDeepFool",
+    "adv-lib DDN-100",
+    "adv-lib FAB-100",
+    "Foolbox DeepFool",
+    "torchattacks DeepFool",
+    "ART DeepFool, batches of 64",
+)
+HARD = (
+    "Separatrix DeepFool(5), raw",
+    "Separatrix DeepFool(5) + slides",
+    "Separatrix DeepFool(5) + 40 slides",
+    "Separatrix DDN(100), raw",
+    "Separatrix DDN(100) + slides",
+    "Separatrix Best of DeepFool(5), DDN(100)",
+    "Separatrix Best of DeepFool(5), DDN(100), 3 starts",
+    "adv-lib DeepFool",
+    "adv-lib DDN-100",
+    "adv-lib DDN-1000",
+    "adv-lib FAB-100",
+)
+ROOT = Path(__file__).parents[1]
 NORM_NAMES = {"l2": "ℓ2", "linf": "ℓ∞"}
 OURS, PEERS = "#c2410c", "#64748b"
 TICKS = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
@@ -56,6 +86,67 @@ def markdown(record: dict) -> str:
         parts.append(f"### {net}, {NORM_NAMES[norm]}\n\nFloor: {floor:.1f} µs an image.\n\n{_table(rows)}")
         parts.append("\n".join(f"- {claim}" for claim in (*raw_against_peers(rows), *dominating(rows))))
     return "\n\n".join(parts) + "\n"
+
+
+def short_table(record: dict, net: str, methods: Sequence[str], columns: Sequence[tuple[str, str, str]]) -> str:
+    """A few methods on one network in ℓ2: a title, a key and a format a column."""
+    named = {row["method"]: row for row in record["rows"] if (row["net"], row["norm"]) == (net, "l2")}
+    rows = [[name, *(format(named[name][key], form) for _, key, form in columns)] for name in methods]
+    return as_table([f"{NAMED[net]}, ℓ2", *(title for title, _, _ in columns)], rows)
+
+
+def distrust_table(record: dict) -> str:
+    """How much too long distances are, by alignment: the robust network."""
+    titles = ["", "alignment", "images", "× best known", "90 % within", "gap"]
+    chosen = [row for row in record["rows"] if row["net"] == "mnist-lenet-robust"]
+    rows = [
+        [
+            row["method"],
+            f"{row['from']:.2f} to {row['to']:.2f}" if row["from"] > 0 else f"below {row['to']:.2f}",
+            f"{row['samples']}",
+            f"{row['median']:.2f}",
+            f"{row['p90']:.2f}",
+            "–" if row["gap"] is None else f"{row['gap']:.1f}",
+        ]
+        for row in chosen
+    ]
+    return as_table(titles, rows)
+
+
+def as_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Markdown, the first column to the left, the others to the right."""
+    head = [f"| {' | '.join(titles)} |", "|---" + "|--:" * (len(titles) - 1) + "|"]
+    return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+
+
+def quoted(results: Path = ROOT / "benchmarks" / "results") -> dict[tuple[str, str], str]:
+    """The tables that README and docs show, by file and name, made from the stored runs."""
+    runs = {name: json.loads((results / f"{name}.json").read_text("utf-8")) for name in ("cpu", "hard", "distrust")}
+    quality = [("× best known", "ratio_median", ".3f"), ("90 % within", "ratio_p90", ".3f")]
+    cost = [("gradients", "gradients", ".1f"), ("forwards", "forwards", ".1f")]
+    aligned = ("alignment", "alignment_median", ".2f")
+    time = ("time, × floor", "floors", ".0f")
+    return {
+        ("README.md", "comparison"): short_table(runs["cpu"], "lenet", SHORT, [*quality, *cost, time]),
+        ("docs/hard-networks.md", "hard"): short_table(
+            runs["hard"], "mnist-lenet-robust", HARD, [*quality, aligned, *cost]
+        ),
+        ("docs/hard-networks.md", "distrust"): distrust_table(runs["distrust"]),
+    }
+
+
+def framed(name: str, table: str) -> str:
+    """A table between the marks that tell where it stands in a page."""
+    return f"<!-- {name} -->\n{table}<!-- end of {name} -->"
+
+
+def into_docs() -> None:
+    """Replace the tables in README and docs."""
+    for (file, name), table in quoted().items():
+        text = (ROOT / file).read_text("utf-8")
+        old = re.search(rf"<!-- {name} -->\n.*?<!-- end of {name} -->", text, re.DOTALL)
+        assert old, f"{file} has no place for {name}"
+        (ROOT / file).write_text(text.replace(old[0], framed(name, table)), "utf-8")
 
 
 def _table(rows: list[Row]) -> str:
@@ -127,9 +218,13 @@ def _front(axes: Axes, points: list[tuple[float, float]]) -> None:
 def main() -> None:
     """Read the files that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("results", nargs="*", type=Path)
+    parser.add_argument("--docs", action="store_true", help="put the tables of the stored runs into README and docs")
+    arguments = parser.parse_args()
     mpl.use("Agg")
-    for path in parser.parse_args().results:
+    if arguments.docs:
+        into_docs()
+    for path in arguments.results:
         record = json.loads(path.read_text())
         path.with_suffix(".md").write_text(markdown(record))
         picture(record, path.with_suffix(".png"))

@@ -6,7 +6,10 @@ import pytest
 import torch
 from benchmarks import networks
 
-from separatrix import L2, DeepFool, Linf, load_data, minimal_perturbation
+from separatrix import L2, DeepFool, Linf, load_data, minimal_perturbation, subspaces
+
+
+SETTINGS = {"l2": {}, "linf": {"norm": Linf}, "within": {"subspace": subspaces.dct_block((1, 28, 28), 8)}}
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +20,12 @@ def lenet():
 @pytest.fixture(scope="module")
 def images():
     return load_data().points[:40]
+
+
+def test_on_a_smooth_network_displacements_are_parallel_to_the_normal(images, settings):
+    boundary = minimal_perturbation(networks.load("smooth-lenet"), images, method=DeepFool(candidates=3), **settings)
+    assert boundary.alignment.median() >= 0.99
+    assert (boundary.alignment <= 1 + 1e-5).all()
 
 
 def batch_size_changes(network, points, batch_size, **settings):
