@@ -8,7 +8,6 @@ from benchmarks import networks
 
 from separatrix import L2, DeepFool, Linf, load_data, minimal_perturbation, subspaces
 
-
 SETTINGS = {"l2": {}, "linf": {"norm": Linf}, "within": {"subspace": subspaces.dct_block((1, 28, 28), 8)}}
 
 
