@@ -87,8 +87,6 @@ def floor(model: nn.Module, points: Tensor, tries: int = 5, quiet: float = 12.0)
 
 
 def _at_size(model: nn.Module, batch: Tensor) -> tuple[float, float]:
-    repeats = max(3, min(200, 2048 // len(batch)))
-
     def forward() -> None:
         with torch.no_grad():
             model(batch)
@@ -97,17 +95,21 @@ def _at_size(model: nn.Module, batch: Tensor) -> tuple[float, float]:
         points = batch.detach().requires_grad_()
         torch.autograd.grad(model(points).sum(), points)
 
-    return _seconds(forward, repeats, batch) / len(batch), _seconds(both, repeats, batch) / len(batch)
+    return _seconds(forward, batch) / len(batch), _seconds(both, batch) / len(batch)
 
 
-def _seconds(action: Callable[[], None], repeats: int, batch: Tensor) -> float:
-    """The best of three averages."""
-    averages = []
-    for _ in range(3):
-        synchronise(batch.device)
-        began = time.perf_counter()
-        for _ in range(repeats):
-            action()
-        synchronise(batch.device)
-        averages.append((time.perf_counter() - began) / repeats)
-    return min(averages)
+def _seconds(action: Callable[[], None], batch: Tensor, patience: float = 1.0) -> float:
+    """The best of three averages, each over about 2,048 images or ``patience`` seconds."""
+    _average(action, 1, batch.device)
+    once = _average(action, 1, batch.device)
+    repeats = max(1, min(200, 2048 // len(batch), int(patience / once)))
+    return min(_average(action, repeats, batch.device) for _ in range(3))
+
+
+def _average(action: Callable[[], None], repeats: int, device: torch.device) -> float:
+    synchronise(device)
+    began = time.perf_counter()
+    for _ in range(repeats):
+        action()
+    synchronise(device)
+    return (time.perf_counter() - began) / repeats
