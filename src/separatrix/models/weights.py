@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -173,10 +172,8 @@ def _read_pickle(path: Path) -> State:
             warnings.simplefilter("ignore")
             content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # on bytes that are no pickle, the unpickler raises whatever they lead it to
-        code = isinstance(error, pickle.UnpicklingError) or "TorchScript" in str(error)
-        rule = "hold tensors by name and no code" if code else "be a whole file of weights"
         fix = "Save a state_dict: `torch.save(model.state_dict(), path)`."
-        raise ValueError(f"`path` must {rule}; got {path}. {fix}") from error
+        raise ValueError(f"`path` must be a whole file of tensors by name, without code; got {path}. {fix}") from error
     return _state_in(content, path)
 
 
