@@ -123,7 +123,7 @@ def _go_through(
         for done, _ in enumerate(records(), start=found.done + 1):
             tell(replace(found, done=done, seconds=perf_counter() - start))
     except BaseException:
-        with suppress(OSError):  # a full disk must not hide what has happened
+        with suppress(OSError, ValueError):  # a full disk must not hide what has happened
             _settle(_timed(run, perf_counter() - start), "interrupted")
         raise
     return _settle(_timed(run, perf_counter() - start))
