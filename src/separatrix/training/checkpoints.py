@@ -68,6 +68,7 @@ class Checkpoints:
         self._require_same(record["config"], plain(config))
         place = self.folder / record["tensors"]
         _require_sound(place.exists() and files.digest(place) == record["seal"], place)
+        self._sweep(place.name)
         return record["standing"], load(place.read_bytes())
 
     def _sweep(self, place: str) -> None:

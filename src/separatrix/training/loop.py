@@ -96,8 +96,19 @@ class Training:
         self.config = self._config() if self.checkpoints else {}
 
     def run(self) -> History:
-        """Train from the latest checkpoint, or from the start, to the end."""
-        standing = self._resumed()
+        """Train from the latest checkpoint, or from the start, to the end.
+
+        Where an interruption leaves a checkpoint, it leaves the model as it was: then the same call goes on.
+        """
+        start = gathered(self.model, self.optimiser) if self.checkpoints else None
+        try:
+            return self._run(self._resumed())
+        except BaseException:
+            if start is not None:
+                restore(self.model, self.optimiser, start)
+            raise
+
+    def _run(self, standing: Standing) -> History:
         if standing.step == 0:
             self._call(standing)
         while standing.epoch < self.recipe.epochs:

@@ -1,0 +1,7 @@
+import pytest
+from tests.training.toys import pictures
+
+
+@pytest.fixture
+def data():
+    return pictures(24)
