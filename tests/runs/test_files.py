@@ -53,6 +53,14 @@ def test_stages_follow_each_other_and_show_what_they_say(path, monkeypatch):
     ]
 
 
+def test_all_of_a_file_is_on_the_disk_before_it_takes_its_place(path, monkeypatch):
+    write(path, OLD)
+    synced = []
+    monkeypatch.setattr("os.fsync", lambda file: synced.append((os.fstat(file).st_size, path.read_bytes())))
+    write(path, NEW)
+    assert synced == [(len(NEW), OLD)]
+
+
 @pytest.mark.parametrize("stage", Stage)
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")], ids=["ctrl-c", "disk"])
 def test_an_interrupted_write_leaves_the_old_file_or_the_new_one_and_no_other(path, monkeypatch, stage, error):

@@ -27,7 +27,7 @@ def test_keys_depend_on_all_that_a_unit_is_and_on_nothing_else():
         replace(UNIT, model="modelconfig", config=""),
     ]
     assert len({unit.key for unit in [UNIT, *others]}) == 7
-    assert replace(UNIT).key == UNIT.key == "4d0557ec2a5b3cbb"
+    assert replace(UNIT).key == UNIT.key == "9afb2740d69eb37b"
 
 
 def test_a_unit_says_what_it_is():

@@ -199,8 +199,7 @@ def test_parts_that_do_not_fit_together_are_refused_by_name(tmp_path):
     assert str(second) in str(caught.value)
 
 
-def test_a_hundred_thousand_rows_are_read_in_under_a_second(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.fsync", lambda _: None)
+def test_a_hundred_thousand_rows_are_read_in_under_a_second(tmp_path):
     run = open_run(tmp_path / "run", {})
     run = carry_out(run, toy.plan(250, 400), lambda unit: replace(toy.work(unit), tensors={}))
 
