@@ -7,7 +7,7 @@ from torch import nn
 
 from separatrix.checks import require
 from separatrix.classifier import logits_of
-from separatrix.data.dataset import DataSet
+from separatrix.data import DataSet
 from separatrix.precision import full_precision
 
 

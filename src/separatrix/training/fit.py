@@ -13,8 +13,7 @@ from torch.utils.data import Dataset
 
 from separatrix.checks import described, require
 from separatrix.classifier import require_model
-from separatrix.data import load_data
-from separatrix.data.dataset import DataSet
+from separatrix.data import DataSet, load_data
 from separatrix.training.checkpoints import Checkpoints
 from separatrix.training.history import History
 from separatrix.training.loop import Callback, Progress, Training

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, AdamW, Optimizer
 
-from separatrix.data.dataset import DataSet
-from separatrix.models.fingerprint import fingerprint
+from separatrix.data import DataSet
+from separatrix.models import fingerprint
 from separatrix.randomness import uniform
 from separatrix.training.accuracy import accuracy
 from separatrix.training.augmentation import augmented
