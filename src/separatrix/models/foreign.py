@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -76,8 +75,8 @@ def _processed(library: Any, name: str) -> Units:  # noqa: ANN401
     with _naming("hf", name, "Or give `mean` and `std`."):
         processor = library.AutoImageProcessor.from_pretrained(name)
         pictures = [picture.permute(1, 2, 0).numpy() for picture in _black_and_white()]
-        answer = processor(images=pictures, return_tensors="np")
-    return _affine(torch.as_tensor(np.asarray(answer["pixel_values"])))
+        answer = processor(images=pictures, return_tensors="pt")
+    return _affine(answer["pixel_values"])
 
 
 def _black_and_white() -> Tensor:
@@ -98,7 +97,7 @@ def _library(name: str, extra: str) -> Any:  # noqa: ANN401
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != package:
+        if error.name not in (package, name):
             raise ImportError(f"{package} is installed, but needs {error.name}.") from error
         raise ImportError(f"Such models need {package}: pip install 'separatrix[{extra}]'") from error
     except (ImportError, RuntimeError, OSError) as error:
