@@ -181,8 +181,10 @@ def test_a_block_without_its_convolutions_is_its_shortcut(block, stride):
         ({"activation": "tanh"}, "`activation` must be one of 'relu', 'softplus', 'silu'; got 'tanh'"),
         ({"pooling": "median"}, "`pooling` must be one of 'max', 'average'; got 'median'"),
         ({"classes": 0}, "`classes` must be a whole number ≥ 1; got 0"),
-        ({"shape": (1, 0, 28)}, r"`shape` must be whole numbers ≥ 1; got \(1, 0, 28\)"),
-        ({"shape": ()}, "`shape` must be whole numbers ≥ 1"),
+        ({"activation": ["relu"]}, r"`activation` must be one of .*; got \['relu'\]"),
+        ({"shape": (1, 0, 28)}, r"`shape` must be a tuple of whole numbers ≥ 1; got \(1, 0, 28\)"),
+        ({"shape": ()}, r"`shape` must be a tuple of whole numbers ≥ 1; got \(\)"),
+        ({"shape": 28}, "`shape` must be a tuple of whole numbers ≥ 1; got 28"),
         ({"seed": -1}, "`seed` must be a whole number ≥ 0; got -1"),
     ],
 )

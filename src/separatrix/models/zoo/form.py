@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from torch import nn
 
-from separatrix.checks import require, require_count
+from separatrix.checks import described, require, require_count
 
 SHARPNESS = 5.0  # softplus of this β is nowhere farther than ln 2 / β = 0.14 from ReLU
 
@@ -43,8 +43,9 @@ class Form:
 
     def __post_init__(self) -> None:
         require_count(self.classes, "classes")
-        sizes = all(isinstance(size, int) and size > 0 for size in self.shape)
-        require(sizes and len(self.shape) > 0, "shape", "be whole numbers ≥ 1", self.shape)
+        sizes = isinstance(self.shape, tuple) and len(self.shape) > 0
+        sizes = sizes and all(isinstance(size, int) and size > 0 for size in self.shape)
+        require(sizes, "shape", "be a tuple of whole numbers ≥ 1", described(self.shape))
         require_choice(self.activation, "activation", ACTIVATIONS)
         if self.pooling is not None:
             require_choice(self.pooling, "pooling", POOLS)
@@ -65,4 +66,5 @@ class Form:
 
 def require_choice(value: object, name: str, choices: Mapping[str, object]) -> None:
     """Refuse what is not one of the names."""
-    require(value in choices, name, f"be one of {', '.join(map(repr, choices))}", repr(value))
+    known = isinstance(value, str) and value in choices
+    require(known, name, f"be one of {', '.join(map(repr, choices))}", repr(value))
