@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -124,19 +124,15 @@ class DataSet(Dataset[tuple[Tensor, Tensor]]):
         require_points(changed._read(slice(0, 1)), "function(points)")
         return changed
 
-    def batches(
-        self, size: int, order: Tensor | Sequence[int] | None = None
-    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    def batches(self, size: int, order: Index = slice(None)) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Points, labels and ids, ``size`` at a time, the last batch being what is left.
 
         Args:
             size: Samples in a batch.
-            order: Positions ``(m,)`` of the samples to go through, such as a random permutation; by default all, in
-                their order.
+            order: Positions of the samples to go through, such as a random permutation; by default all in their order.
         """
         require_count(size, "size")
-        rows = torch.arange(len(self)) if order is None else torch.as_tensor(order)
-        require_batch(rows, "order", rows.numel(), integer=True)
+        rows = torch.arange(len(self))[chosen(order)]
         parts = (rows[first : first + size] for first in range(0, len(rows), size))
         return ((self._read(part), self.labels[part], self.ids[part]) for part in parts)
 

@@ -67,7 +67,8 @@ def _read_idx(path: Path) -> Tensor:
         size = math.prod(shape)
         require(0 < size <= _LARGEST_IDX, "size", f"be from 1 to {_LARGEST_IDX:,} bytes", f"{size:,}")
         content = stream.read(size + 1)
-        require(len(content) == size, "content", f"be {size:,} bytes", f"{min(len(content), size):,} or more")
+        got = "more" if len(content) > size else f"{len(content):,}"
+        require(len(content) == size, "content", f"be {size:,} bytes", got)
     return torch.frombuffer(bytearray(content), dtype=torch.uint8).reshape(shape)
 
 

@@ -106,6 +106,7 @@ def _items(data: Indexed[Any], part: _Part) -> Items:
     else:
         untouched = part.picture == Picture()
         require(untouched, "size", "be left out where points are not pictures", type(first).__name__)
+    part(data[0])  # a point that cannot be read is better known now
     return Items(data, part, torch.arange(len(data)))
 
 

@@ -42,6 +42,7 @@ class Picture:
             require_count(self.size, "size")
         share = isinstance(self.crop, (int, float)) and 0 < self.crop <= 1
         require(share, "crop", "be a share of the shorter side, above 0 and at most 1", repr(self.crop))
+        require(self.colours in (None, "L", "RGB"), "colours", "be 'L' or 'RGB'", repr(self.colours))
         fix = "Give a `size` too."
         require(self.size is not None or self.crop == 1, "crop", "come with a `size`", repr(self.crop), fix)
 

@@ -103,12 +103,12 @@ def select(store: Tensor | Store, rows: Rows) -> Tensor | Store:
 def unit(values: Tensor) -> Tensor:
     """Bytes as float32 in [0, 1]; floating-point numbers stay."""
     if values.dtype == torch.uint8:
-        return values.float() / 255
+        return values.float().div_(255)
     require_full_precision(values.dtype, "points")
     return values
 
 
 def _require_one_kind(points: list[Tensor]) -> None:
     kinds = sorted({f"{tuple(point.shape)} {str(point.dtype).removeprefix('torch.')}" for point in points})
-    fix = "Pictures are brought to one shape by `size`."
+    fix = "Pictures are brought to one shape by `size` and `colours`."
     require(len(kinds) == 1, "points", "have one shape and dtype", " and ".join(kinds[:2]) or "none", fix)
