@@ -65,14 +65,12 @@ def read_torch(data: object, picture: Picture, *, labelled: bool) -> Contents:
     require(indexed, "source", "have a length, and items by their number", type(data).__name__)
     assert isinstance(data, Indexed)
     require(len(data) > 0, "source", "hold at least one point", "none")
-    paired = isinstance(data[0], (tuple, list))
-    labels = _labels(data) if paired and not labelled else None
+    parts = len(data[0]) if isinstance(data[0], (tuple, list)) else 0
+    labels = _labels(data) if parts > 1 and not labelled else None
     whole = _whole(data)
     classes = getattr(whole, "classes", None)
     names = None if classes is None else tuple(map(str, classes))
-    return Contents(
-        _items(data, _Part(0 if paired else None, picture)), type(whole).__name__, labels, _ids(data), names
-    )
+    return Contents(_items(data, _Part(0 if parts else None, picture)), type(whole).__name__, labels, _ids(data), names)
 
 
 def read_hugging_face(source: Columns | Mapping[str, Columns], split: str, picture: Picture) -> Contents:
@@ -112,9 +110,9 @@ def _items(data: Indexed[Any], part: _Part) -> Items:
 
 def _tensor(point: object) -> Tensor:
     if isinstance(point, np.ndarray) and point.dtype == np.uint8 and point.ndim in (2, 3):
-        return torch.from_numpy(point.reshape(*point.shape[:2], -1)).movedim(-1, 0)
+        return torch.tensor(point.reshape(*point.shape[:2], -1)).movedim(-1, 0)
     if isinstance(point, (np.ndarray, list)):
-        return torch.as_tensor(np.asarray(point))
+        return torch.tensor(point)
     require(isinstance(point, Tensor), "source", "have items that are points or (point, label)", type(point).__name__)
     assert isinstance(point, Tensor)
     return point
