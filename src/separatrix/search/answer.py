@@ -54,7 +54,7 @@ def answer(problem: Problem, best: Attempt, gap: Tensor, logits: Tensor, ids: Te
 def _checked_afresh(problem: Problem, ends: Tensor, found: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Ends that hold when asked again, their normals and rivals; one that fell back is nudged outward."""
     normals, rival = torch.full_like(ends, torch.nan), torch.full_like(problem.rows, -1)
-    holds, doubtful = torch.zeros_like(found), still(found, len(problem))
+    holds, doubtful = torch.zeros_like(found), still(found)
     for _ in range(3):
         if len(doubtful) == 0:
             break
@@ -62,7 +62,7 @@ def _checked_afresh(problem: Problem, ends: Tensor, found: Tensor) -> tuple[Tens
         value, gradient, beyond = asked.look(points)
         normals[doubtful] = L2.steepest(gradient)
         rival[doubtful], holds[doubtful] = beyond, value >= 0
-        fell = still(value < 0, len(problem))
+        fell = still(value < 0)
         doubtful = doubtful[fell]
         ends[doubtful] = _nudged(asked[fell], points[fell], value[fell], gradient[fell])
     ends[~holds] = normals[~holds] = torch.nan

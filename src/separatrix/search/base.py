@@ -27,8 +27,6 @@ from separatrix.norms import Norm, per_sample
 if TYPE_CHECKING:
     from separatrix.subspaces import Subspace
 
-_SIZES = 64  # how many sizes a shrinking batch may take: kernels are prepared once a size
-
 
 @dataclass(frozen=True)
 class Tally:
@@ -232,7 +230,7 @@ def walk(problem: Problem, method: AbstractSearch, points: Tensor, max_steps: in
         length = torch.where(crossed, asked.length(taken.trial), torch.inf)
         best.put(active, Crossings(taken.trial, length, taken.value))
         walking = ~taken.lost if method.steps else ~(taken.lost | crossed)
-        kept = still(walking, len(problem))
+        kept = still(walking)
         if len(kept) == 0:
             break
         points, state = taken.points, taken.state
@@ -242,9 +240,14 @@ def walk(problem: Problem, method: AbstractSearch, points: Tensor, max_steps: in
     return best
 
 
-def still(walking: Tensor, whole: int) -> Tensor:
+def still(walking: Tensor) -> Tensor:
     """Places of the samples still walking, padded with repeats so that few batch sizes ever occur."""
     kept = walking.nonzero()[:, 0]
-    grain = max(1, whole // _SIZES)
-    size = min(-(-len(kept) // grain) * grain, len(walking))
+    size = min(_rounded_up(len(kept)), len(walking))
     return kept if len(kept) in (0, size) else torch.cat([kept, kept[:1].expand(size - len(kept))])
+
+
+def _rounded_up(count: int) -> int:
+    """The least of 1, 2, 3, 4, 6, 8, 12, 16, 24, … that is not below: kernels are prepared once a size."""
+    power: int = 1 << max(count - 1, 0).bit_length()
+    return 3 * power // 4 if power >= 4 and count <= 3 * power // 4 else power

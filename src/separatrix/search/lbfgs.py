@@ -159,7 +159,7 @@ def _minimise(objective: _Objective, here: _Place, iterations: int, history: int
         pairs.append(pair)
         ends[active] = here.points
         settled = (L2.length(here.gradient) <= _ARRIVED * objective.price) | (here.pace < _SHORTEST_PACE)
-        kept = still(~settled, len(ends))
+        kept = still(~settled)
         if len(kept) == 0:
             break
         if len(kept) < len(active):

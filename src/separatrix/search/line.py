@@ -87,7 +87,7 @@ def _scan(problem: Problem, direction: Tensor, radius: Tensor, start_value: Tens
     """The first crossing of either sign, brought back to the boundary."""
     best = _already_there(problem, start_value)
     shares = torch.logspace(torch.tensor(_NEAREST).log10().item(), 0, _SCANS, dtype=radius.dtype).tolist()
-    active, before = still(~best.found, len(problem)), {1: start_value, -1: start_value}
+    active, before = still(~best.found), {1: start_value, -1: start_value}
     last = 0.0
     for share in shares:
         if len(active) == 0:
@@ -103,7 +103,7 @@ def _scan(problem: Problem, direction: Tensor, radius: Tensor, start_value: Tens
             before[sign] = before[sign].index_copy(0, active, value)
         problem.tally.steps[active] += 1
         last = share
-        active = active[still(~best.found[active], len(problem))]
+        active = active[still(~best.found[active])]
     return best
 
 

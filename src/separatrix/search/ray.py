@@ -68,7 +68,7 @@ def pull_back(
         loose = (best.value[active] > 2 * problem.hair[active]) & (
             bracket.far - bracket.near > 4 * torch.finfo(one.dtype).eps
         )
-        kept = still(loose, len(problem))
+        kept = still(loose)
         if len(kept) == 0:
             break
         active, bracket = active[kept], bracket[kept]
@@ -97,7 +97,7 @@ def reach(problem: Problem, crossings: Crossings, jump: Tensor, slope: Tensor, e
     value = _try(problem, best, jump, scale, length)
     for _ in range(evaluations):
         ahead = (scale + (goal - value) / slope).nan_to_num(0.0)
-        kept = still((ahead > 0) & (ahead * length < best.length * (1 - 1e-5)), len(problem))
+        kept = still((ahead > 0) & (ahead * length < best.length * (1 - 1e-5)))
         if len(kept) == 0:
             break
         reached = _try(problem[kept], shorter := best[kept], jump[kept], ahead[kept], length[kept])

@@ -119,7 +119,7 @@ class Trail:
 
     def linearise(self, problem: Problem, best: Crossings, active: Tensor) -> None:
         """Linearise the boundary anew at the crossings that have moved."""
-        rows = active[still(self.fresh[active], len(problem))]
+        rows = active[still(self.fresh[active])]
         if len(rows):
             asked, points = problem[rows], best.points[rows]
             values, gradients = asked.linearise(points)
@@ -143,7 +143,7 @@ class Trail:
 
 
 def _slide(problem: Problem, best: Crossings, steps: int) -> None:
-    trail, active = Trail.begin(problem), still(best.found, len(problem))
+    trail, active = Trail.begin(problem), still(best.found)
     for _ in range(steps):
         if len(active) == 0:
             return
@@ -156,4 +156,4 @@ def _slide(problem: Problem, best: Crossings, steps: int) -> None:
         trail.learn(active, aim, gain > _LEAST_SUCCESS)
         best.put(active, reached)
         going = (gain > _LEAST_GAIN) | ((gain <= _LEAST_SUCCESS) & (trail.pace[active] > _LEAST_PACE))
-        active = active[still(going, len(problem))]
+        active = active[still(going)]

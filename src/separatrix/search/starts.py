@@ -87,7 +87,7 @@ def attempt(problem: Problem, plan: Plan, ids: Tensor, start_value: Tensor) -> t
 def _retry(problem: Problem, plan: Plan, ids: Tensor, start_value: Tensor, best: Attempt) -> None:
     """Walk again from noise around samples that never crossed, twice as far each time (A6)."""
     for number in range(plan.retries):
-        kept = still(~best.crossings.found, len(problem))
+        kept = still(~best.crossings.found)
         if len(kept) == 0:
             return
         asked = problem[kept]
