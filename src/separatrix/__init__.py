@@ -5,6 +5,7 @@ Ask a *question* of a model and points, by a *method*, and get an *answer*.
 
 from importlib import metadata as _metadata
 
+from separatrix import data as data
 from separatrix import subspaces as subspaces
 from separatrix.attacks import BIM as BIM
 from separatrix.attacks import FGSM as FGSM

@@ -1,6 +1,7 @@
 import hashlib
 import os
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,20 @@ def test_the_file_is_there_whole_and_nothing_else(server, url, path, checksum, s
     download(url, path, checksum=checksum)
     assert path.read_bytes() == CONTENT
     assert [file.name for file in path.parent.iterdir()] == ["file.bin"]
+
+
+def test_a_file_that_is_there_is_not_fetched_again(server, url, path):
+    for _ in range(2):
+        download(url, path, checksum=SHA256)
+    assert len(server.manners.asked) == 1
+
+
+def test_two_that_want_the_same_file_fetch_it_once(server, url, path):
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(download, url, path, checksum=SHA256) for _ in range(2)]
+    assert [call.result() for call in calls] == [None, None]
+    assert path.read_bytes() == CONTENT
+    assert first_bytes(server) == [0]
 
 
 def test_progress_is_told_up_to_the_end(url, path):

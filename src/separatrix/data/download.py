@@ -7,6 +7,7 @@ import http.client
 import os
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from urllib.error import HTTPError, URLError
@@ -25,7 +26,8 @@ def download(url: str, path: Path, *, checksum: str, progress: Progress | None =
     """Fetch a file, so that ``path`` is either the whole of it, checked, or untouched.
 
     What has come is kept beside it, as ``<name>.part``: after a connection that broke, and in a later call, it goes
-    on from there where the server allows it.
+    on from there where the server allows it. A file that is there already is left; where another process is fetching
+    it, this one waits.
 
     Args:
         url: Its address.
@@ -37,6 +39,28 @@ def download(url: str, path: Path, *, checksum: str, progress: Progress | None =
     known = algorithm in hashlib.algorithms_available and bool(digest)
     require(known, "checksum", "be the name of a hash, a colon and its digits", repr(checksum))
     path.parent.mkdir(parents=True, exist_ok=True)
+    with _alone_in(path.parent):
+        if not path.is_file() or _hash(path, algorithm) != digest:
+            _replace(url, path, algorithm, digest, progress)
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """One process at a time downloads to a folder, where the system can lock folders."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _replace(url: str, path: Path, algorithm: str, digest: str, progress: Progress | None) -> None:
     part = path.with_name(f"{path.name}.part")
     continued = _size(part) > 0
     _fetch(url, part, progress)
