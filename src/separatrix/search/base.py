@@ -234,7 +234,7 @@ def walk(problem: Problem, method: AbstractSearch, points: Tensor, max_steps: in
         if len(kept) == 0:
             break
         points, state = taken.points, taken.state
-        if len(kept) < len(active):
+        if not bool(walking.all()):
             active, points, state = active[kept], points[kept], state[kept]
             asked = problem[active]
     return best

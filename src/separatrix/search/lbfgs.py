@@ -162,7 +162,7 @@ def _minimise(objective: _Objective, here: _Place, iterations: int, history: int
         kept = still(~settled)
         if len(kept) == 0:
             break
-        if len(kept) < len(active):
+        if bool(settled.any()):
             active, objective, here = active[kept], objective[kept], here[kept]
             pairs = deque((pair[kept] for pair in pairs), maxlen=history)
     return ends
