@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.runs import toy
 
-from separatrix.runs import carry_out, merge_runs, open_run, read_run
+from separatrix.runs import carry_out, files, merge_runs, open_run, read_run
 
 PLAN = toy.plan(6)
 
@@ -40,10 +40,13 @@ def test_shares_make_the_whole(tmp_path, whole, shares):
     assert read_run(merged.folder).manifest == merged.manifest
 
 
-def test_merging_again_changes_nothing(tmp_path, whole):
+def test_merging_again_changes_nothing(tmp_path, whole, monkeypatch):
     sources = [share(tmp_path / "a", PLAN[:3]), share(tmp_path / "b", PLAN[3:])]
     first = merge_runs(sources, tmp_path / "merged").manifest
+    written = set()
+    monkeypatch.setattr(files, "reached", lambda stage, path: written.add(path.name))
     again = merge_runs(sources, tmp_path / "merged")
+    assert written == {"manifest.json"}
     assert toy.held(again) == whole
     assert replace(again.manifest, updated=first.updated) == first
 

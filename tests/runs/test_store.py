@@ -185,18 +185,18 @@ def test_a_changed_plan_is_refused_and_made_anew(run, content):
     assert toy.held(toy.carried(run.folder)) == before
 
 
-def test_parts_that_do_not_fit_together_are_refused_by_name(tmp_path):
+@pytest.mark.parametrize(
+    "table",
+    [pyarrow.table({"ids": [1]}), pyarrow.table({"id": ["a"]}), pyarrow.table({"id": [1]}, metadata={"norm": "ℓ∞"})],
+    ids=["name", "kind", "meaning"],
+)
+def test_parts_that_do_not_fit_together_are_refused_by_name(tmp_path, table):
     first, second = units = toy.plan(2)
-
-    def uneven(unit):
-        return Part({"margins": pyarrow.table({"id" if unit == first else "ids": [1]})})
-
-    run = carry_out(open_run(tmp_path / "run", {}), units, uneven)
-    with pytest.raises(
-        ValueError, match="`name` must be a table whose parts have the same columns; got others"
-    ) as caught:
+    tables = {first: pyarrow.table({"id": [1]}, metadata={"norm": "ℓ2"}), second: table}
+    run = carry_out(open_run(tmp_path / "run", {}), units, lambda unit: Part({"margins": tables[unit]}))
+    with pytest.raises(ValueError, match="`name` must be a table whose parts have the same columns; got") as caught:
         run.table("margins")
-    assert str(second) in str(caught.value)
+    assert str(caught.value).endswith(f"got others in {second}.")
 
 
 def test_a_hundred_thousand_rows_are_read_in_under_a_second(tmp_path):

@@ -1,14 +1,17 @@
 """What is done is kept, what is lost is computed anew, the order is the plan's, and each call says how far it is."""
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 import pytest
 import torch
 from tests.runs import toy
 
-from separatrix.runs import Part, Progress, carry_out, open_run, read_run
+from separatrix.runs import Part, Progress, carry_out, carry_out_one, open_run, read_run
+from separatrix.runs.parts import standing
 
 
 @pytest.fixture
@@ -101,6 +104,20 @@ def on_threads(carry, units):
 def test_no_engine_changes_a_byte(tmp_path, whole, engine):
     run = open_run(tmp_path / "run", toy.CONFIG, inputs=toy.INPUTS, seeds=[0])
     assert toy.held(carry_out(run, toy.plan(5), toy.work, engine=engine)) == whole
+
+
+def test_workers_elsewhere_find_the_folder(tmp_path, whole, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+
+    def elsewhere(carry, units):
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        records = list(map(carry, units))
+        monkeypatch.chdir(tmp_path)
+        return records
+
+    monkeypatch.chdir(tmp_path)
+    run = open_run("run", toy.CONFIG, inputs=toy.INPUTS, seeds=[0])
+    assert toy.held(carry_out(run, toy.plan(5), toy.work, engine=elsewhere)) == whole
 
 
 def test_two_at_once_on_one_folder_spoil_nothing(tmp_path, whole):
@@ -226,3 +243,12 @@ def test_rows_are_counted_where_units_leave_different_tables(run):
     run = carry_out(run, UNITS, by_turns)
     assert run.tables() == ("margins", "others")
     assert run.table("others")["id"].to_pylist() == [4, 5, 6, 7]
+
+
+def test_a_unit_can_be_sent_to_another_process(run):
+    carry = pickle.loads(pickle.dumps(partial(carry_out_one, run.folder, toy.work)))
+    record = carry(pickle.loads(pickle.dumps(UNITS[0])))
+    assert pickle.loads(pickle.dumps(record)) == standing(run.folder, UNITS[0])
+    asked = toy.Asked()
+    assert carry_out_one(run.folder, asked, UNITS[0]) == record
+    assert asked.units == []
