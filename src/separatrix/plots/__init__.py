@@ -1,5 +1,15 @@
-"""Pictures of answers. Each takes an answer and returns the axes it drew on; every number can be had without it."""
+"""Pictures of answers. Each draws what it is given and computes nothing; every number can be had without it."""
 
+from separatrix.plots.curves import block_margins, compared_bars, cumulative_margins, lines
 from separatrix.plots.margins import margin_distribution, nearest_samples
+from separatrix.plots.pictures import before_and_after
 
-__all__ = ["margin_distribution", "nearest_samples"]
+__all__ = [
+    "before_and_after",
+    "block_margins",
+    "compared_bars",
+    "cumulative_margins",
+    "lines",
+    "margin_distribution",
+    "nearest_samples",
+]

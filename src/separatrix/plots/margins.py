@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
-from torch import Tensor
 
 from separatrix.boundary import BoundaryPoints
 from separatrix.checks import require, require_count
+from separatrix.plots.pictures import pixels, signed
 
 _INK, _ACCENT = "#1f3a5f", "#c8553d"
 _GAP = 0.12  # between pictures, in widths of one
@@ -66,7 +66,7 @@ def nearest_samples(
     axes = ax if ax is not None else plt.subplots()[1]
     chosen = boundary.nearest(count)
     for column, (start, change, end) in enumerate(zip(chosen.start, chosen.perturbation, chosen.end, strict=True)):
-        pictures = (_pixels(start), _signed(change), _pixels(end))
+        pictures = (pixels(start), signed(change), pixels(end))
         for row, picture in enumerate(pictures):
             _place(axes, picture, column, row)
     _caption(axes, chosen, classes)
@@ -80,19 +80,6 @@ def _mark_median(axes: Axes, radii: NDArray[np.float64], shares: NDArray[np.floa
     median = float(radii[np.searchsorted(shares, 0.5)])
     axes.plot([median, median, 0], [0, 0.5, 0.5], color=_ACCENT, linewidth=1, linestyle=":")
     axes.annotate(f"median {median:.3g}", (median, 0.5), (6, -4), textcoords="offset points", color=_ACCENT, va="top")
-
-
-def _pixels(image: Tensor) -> NDArray[np.float64]:
-    """Red, green and blue ``(height, width, 3)``, cut to [0, 1] for the screen."""
-    return np.asarray(image.detach().cpu().expand(3, -1, -1).permute(1, 2, 0).clamp(0, 1), dtype=np.float64)
-
-
-def _signed(change: Tensor) -> NDArray[np.float64]:
-    """Blue to red on the scale of its largest entry; colour channels are shown around mid-grey."""
-    relative = change.detach().cpu() / change.abs().max().cpu()
-    if len(relative) == 3:
-        return _pixels(0.5 + relative / 2)
-    return np.asarray(plt.get_cmap("RdBu_r")(0.5 + relative[0].numpy() / 2))[..., :3]
 
 
 def _place(axes: Axes, picture: NDArray[np.float64], column: int, row: int) -> None:

@@ -1,0 +1,385 @@
+"""DeepFool and what it was compared with: chapter 3 of "Geometry of adversarial robustness of deep networks"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from separatrix.attacks import FGSM, perturb, smallest_radius
+from separatrix.classifier import Classifier
+from separatrix.data import DataSet
+from separatrix.norms import L2, Linf, Norm
+from separatrix.search import LBFGS, DeepFool, minimal_perturbation
+from separatrix.statistics import wilson
+from separatrix.studies.laboratory import Laboratory, Needs, Samples
+from separatrix.studies.study import Case, Measured, Study
+from separatrix.studies.verdicts import Interval, Numbers, Outcome, above, below, bootstrap, rising
+from separatrix.subspaces import Subspace, dct_bands, words
+from separatrix.tables import Column, Rows, as_table, margin_columns, margin_values
+from separatrix.training import CATALOGUE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_DOCUMENT = "Geometry of adversarial robustness of deep networks (2019)"
+_NOWHERE = (-math.inf, math.inf)  # no box: lengths are measured, pixels may leave their range
+_SEARCHES = {"DeepFool": DeepFool(), "L-BFGS": LBFGS()}
+_METHODS = (("DeepFool", L2), ("L-BFGS", L2), ("FGSM", L2), ("DeepFool", Linf), ("FGSM", Linf))
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Networks, how many test images of each, and the share that FGSM has to fool."""
+
+    networks: tuple[str, ...]
+    images: int = 100
+    share: float = 0.9
+
+
+def _catalogue_needs(networks: Sequence[str], images: int) -> Needs:
+    recipes = {name: CATALOGUE[name] for name in networks}
+    return Needs(recipes, {name: Samples(recipe.data, images) for name, recipe in recipes.items()})
+
+
+def _accuracy_cases(settings: Accuracy, laboratory: Laboratory) -> list[Case]:
+    return [
+        Case(network, {"method": method, "norm": str(norm)}, laboratory.ids(network))
+        for network in settings.networks
+        for method, norm in _METHODS
+    ]
+
+
+_ACCURACY = (
+    Column("network", "label"),
+    Column("method", "label"),
+    Column("norm", "label"),
+    Column("id", "identity"),
+    Column("found", "flag"),
+    Column("correct", "flag"),
+    Column("relative", "upper bound", "lengths of the image"),
+    Column("steps", "count"),
+    Column("forwards", "count"),
+    Column("gradients", "count"),
+)
+
+
+def _accuracy_rows(settings: Accuracy, laboratory: Laboratory, case: Case) -> Measured:
+    data, model = laboratory.data(case.network), laboratory.model(case.network)
+    method, norm = str(case.settings["method"]), Linf if case.settings["norm"] == str(Linf) else L2
+    measured = (
+        _by_fgsm(model, data, norm, settings.share) if method == "FGSM" else _by_search(model, data, norm, method)
+    )
+    with torch.no_grad():
+        correct = model(data.points).argmax(1) == data.labels
+    named = {"network": case.network, "method": method, "norm": str(norm), "id": data.ids, "correct": correct}
+    return Measured(as_table(_ACCURACY, {**named, **measured}, len(data)))
+
+
+def _by_search(model: Classifier, data: DataSet, norm: Norm, method: str) -> dict[str, Tensor]:
+    """The unrefined walk of a search, overshoot included, as published."""
+    boundary = minimal_perturbation(model, data.points, method=_SEARCHES[method], norm=norm, refine=None, ids=data.ids)
+    counts = {name: getattr(boundary, name) for name in ("found", "steps", "forwards", "gradients")}
+    return {"relative": boundary.raw_distance / norm.length(data.points), **counts}
+
+
+def _by_fgsm(model: Classifier, data: DataSet, norm: Norm, share: float) -> dict[str, Tensor]:
+    """One step of the radius that fools so many; the length of the step is what it costs each image."""
+    radius = smallest_radius(model, data.points, share=share, method=FGSM(), box=_NOWHERE, ids=data.ids).radius
+    if not math.isfinite(radius):
+        nothing = torch.zeros(len(data), dtype=torch.long)
+        infinite = torch.full((len(data),), math.inf)
+        return {"relative": infinite, "found": nothing > 0, "steps": nothing, "forwards": nothing, "gradients": nothing}
+    moved = perturb(model, data.points, radius=radius, method=FGSM(), box=_NOWHERE, ids=data.ids)
+    one = torch.ones(len(data), dtype=torch.long)
+    relative = norm.length(moved.perturbation) / norm.length(data.points)
+    return {"relative": relative, "found": moved.fooled, "steps": one, "forwards": one, "gradients": one}
+
+
+def _mean(values: Numbers) -> float:
+    return float(values.mean())
+
+
+def _ratio_of_means(first: Numbers, second: Numbers) -> float:
+    return float(first.mean() / second.mean())
+
+
+def _lengths(rows: Rows, method: str, norm: Norm) -> Numbers:
+    return rows.where("method", method).where("norm", str(norm))["relative"]
+
+
+def _accuracy_quantities(rows: Rows) -> Mapping[str, str]:
+    shown = {}
+    for network, part in rows.groups("network").items():
+        for method, norm in _METHODS:
+            shown[f"{network}: ρ̂ {norm} {method}"] = f"{_mean(_lengths(part, method, norm)):.3g}"
+        walked = part.where("method", "DeepFool").where("norm", str(L2))
+        shown[f"{network}: steps of DeepFool"] = f"{_mean(walked['steps']):.2f}"
+        shown[f"{network}: gradients an image, DeepFool and L-BFGS"] = " and ".join(
+            f"{_mean(part.where('method', method).where('norm', str(L2))['gradients']):.0f}" for method in _SEARCHES
+        )
+        shown[f"{network}: test error of these images"] = f"{1 - _mean(walked['correct'].astype(float)):.1%}"
+    return shown
+
+
+def _accuracy_claims(_: Accuracy, rows: Rows) -> Sequence[Outcome]:
+    return [outcome for network, part in rows.groups("network").items() for outcome in _network_claims(network, part)]
+
+
+def _network_claims(network: str, part: Rows) -> Sequence[Outcome]:
+    deepfool, fgsm, lbfgs = (_lengths(part, method, L2) for method in ("DeepFool", "FGSM", "L-BFGS"))
+    steps = part.where("method", "DeepFool").where("norm", str(L2))["steps"]
+    against_lbfgs = bootstrap(_ratio_of_means, deepfool, lbfgs, paired=True)
+    against_fgsm = bootstrap(_ratio_of_means, deepfool, fgsm, paired=True)
+    return (
+        below(f"{network}: DeepFool is shorter than 1.05 × L-BFGS", against_lbfgs, 1.05),
+        below(f"{network}: DeepFool is shorter than half of FGSM", against_fgsm, 0.5),
+        below(f"{network}: DeepFool takes fewer than three steps on average", bootstrap(_mean, steps), 3),
+    )
+
+
+def _draw_accuracy(rows: Rows, _: Mapping[str, Tensor]) -> Figure:
+    from separatrix.plots import compared_bars
+
+    groups = {
+        network: {f"{method}, {norm}": _mean(_lengths(part, method, norm)) for method, norm in _METHODS}
+        for network, part in rows.groups("network").items()
+    }
+    return compared_bars(groups, title="How long perturbations are that fool", label="mean of ‖r‖ / ‖x‖ (upper bounds)")
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Networks, images of each, and the classes that DeepFool looks at."""
+
+    networks: tuple[str, ...]
+    images: int = 100
+    candidates: int | None = None
+
+
+_BANDS = (
+    Column("network", "label"),
+    Column("band", "label"),
+    Column("dim", "count"),
+    Column("size", "estimate", "input units", "ℓ2"),
+    *margin_columns("ℓ2"),
+)
+_EVERYWHERE = -1
+
+
+def _bands_cases(settings: Bands, laboratory: Laboratory) -> list[Case]:
+    return [
+        Case(network, {"band": band}, laboratory.ids(network))
+        for network in settings.networks
+        for band in range(_EVERYWHERE, len(dct_bands(laboratory.data(network).shape)))
+    ]
+
+
+def _bands_rows(settings: Bands, laboratory: Laboratory, case: Case) -> Measured:
+    data, band = laboratory.data(case.network), int(case.settings["band"])
+    subspace: Subspace | None = None if band == _EVERYWHERE else dct_bands(data.shape)[band]
+    method, model = DeepFool(candidates=settings.candidates), laboratory.model(case.network)
+    boundary = minimal_perturbation(model, data.points, method=method, subspace=subspace, ids=data.ids)
+    dim = math.prod(data.shape) if subspace is None else subspace.dim
+    named = {"network": case.network, "band": band, "dim": dim, "size": L2.length(data.points)}
+    return Measured(as_table(_BANDS, {**named, **margin_values(boundary)}, len(data)))
+
+
+def _betas(rows: Rows) -> dict[int, float]:
+    """β of each band: √(m/d) times the ratio of the mean relative margins within it and everywhere."""
+    bands = rows.groups("band")
+    everywhere = bands.pop(_EVERYWHERE)
+    return {band: _beta(part, everywhere) for band, part in bands.items()}
+
+
+def _beta(within: Rows, everywhere: Rows) -> float:
+    """Over the images whose boundary was met both within the band and everywhere; NaN where there are none."""
+    both = within["found"] & everywhere["found"]
+    if not both.any():
+        return math.nan
+    relative = [part.chosen(both)["distance"] / part.chosen(both)["size"] for part in (within, everywhere)]
+    return math.sqrt(within["dim"][0] / everywhere["dim"][0]) * _ratio_of_means(*relative)
+
+
+def _bands_quantities(rows: Rows) -> Mapping[str, str]:
+    shown = {}
+    for network, part in rows.groups("network").items():
+        shown[f"{network}: β from low to high frequencies"] = " ".join(f"{beta:.3g}" for beta in _betas(part).values())
+        shown[f"{network}: found"] = f"{int(part['found'].sum()):,} of {len(part):,}"
+    return shown
+
+
+def _bands_claims(_: Bands, rows: Rows) -> Sequence[Outcome]:
+    betas = {network: _betas(part) for network, part in rows.groups("network").items()}
+    return [
+        rising(f"{network}: β rises with frequency", list(curve), list(curve.values()))
+        for network, curve in betas.items()
+    ]
+
+
+def _draw_bands(rows: Rows, _: Mapping[str, Tensor]) -> Figure:
+    from separatrix.plots import lines
+
+    curves = {network: list(_betas(part).values()) for network, part in rows.groups("network").items()}
+    return lines(
+        curves,
+        title="Robustness within bands of frequencies",
+        place="band, from low to high frequencies",
+        label="β = √(m/d) · ρ̂ within the band / ρ̂ everywhere",
+        level=1.0,
+    )
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """A network, images of its test set, and words.
+
+    Args:
+        network: Which.
+        images: How many.
+        words: What the perturbations spell.
+        ratio: Input dimensions d for each dimension m of the subspace.
+        shown: How many images the figure shows.
+    """
+
+    network: str
+    images: int = 200
+    words: tuple[str, ...] = ("NIPS", "SPAIN", "2016")
+    ratio: int = 228
+    shown: int = 6
+
+
+def _watermark_rows(settings: Watermark, laboratory: Laboratory, case: Case) -> Measured:
+    data, model = laboratory.data(case.network), laboratory.model(case.network)
+    dim = max(1, math.prod(data.shape) // settings.ratio)
+    subspace = words(data.shape, settings.words, dim, generator=torch.Generator().manual_seed(0))
+    boundary = minimal_perturbation(model, data.points, subspace=subspace, ids=data.ids)
+    columns = (Column("dim", "count"), Column("size", "estimate", "input units", "ℓ2"), *margin_columns("ℓ2"))
+    values = {"dim": dim, "size": L2.length(data.points), **margin_values(boundary)}
+    chosen = boundary[boundary.found][: settings.shown]
+    pictures = {"start": chosen.start, "end": chosen.end, "own": chosen.own, "rival": chosen.rival}
+    return Measured(as_table(columns, values, len(data)), pictures)
+
+
+def _watermark_quantities(rows: Rows) -> Mapping[str, str]:
+    found = rows.chosen(rows["found"])
+    relative = found["distance"] / found["size"]
+    return {
+        "label changed": f"{len(found):,} of {len(rows):,} images",
+        "dimension m": f"{rows['dim'][0]}",
+        "median of ‖r‖ / ‖x‖": f"{np.median(relative):.3g}" if len(found) else "–",
+    }
+
+
+def _watermark_claims(_: Watermark, rows: Rows) -> Sequence[Outcome]:
+    hits = int(rows["found"].sum())
+    share = Interval(hits / len(rows), *wilson(hits, len(rows), 0.95))
+    return (above("words change the answer for at least 90 % of the images", share, 0.9),)
+
+
+def _draw_watermark(rows: Rows, pictures: Mapping[str, Tensor]) -> Figure:
+    from separatrix.plots import before_and_after
+
+    title = f"Perturbations spelt in words ({rows['dim'][0]} dimensions)"
+    return before_and_after(pictures["start"], pictures["end"], title=title)
+
+
+ACCURACY = Study(
+    name="deepfool/accuracy",
+    question="How long are the perturbations that fool a network, by method?",
+    source=f"{_DOCUMENT}, Tables 3.1 and 3.2",
+    published={
+        "lenet/mnist: ρ̂ ℓ2 DeepFool": "0.20",
+        "lenet/mnist: ρ̂ ℓ2 L-BFGS": "0.25",
+        "lenet/mnist: ρ̂ ℓ2 FGSM": "1.0",
+        "lenet/mnist: ρ̂ ℓ∞ DeepFool": "0.10",
+        "lenet/mnist: ρ̂ ℓ∞ FGSM": "0.26",
+        "lenet/mnist: test error of these images": "1 %",
+        "fc500-150/mnist: ρ̂ ℓ2 DeepFool": "0.11",
+        "fc500-150/mnist: ρ̂ ℓ2 L-BFGS": "0.12",
+        "fc500-150/mnist: ρ̂ ℓ2 FGSM": "0.39",
+        "fc500-150/mnist: ρ̂ ℓ∞ DeepFool": "0.04",
+        "fc500-150/mnist: ρ̂ ℓ∞ FGSM": "0.11",
+        "fc500-150/mnist: test error of these images": "1.7 %",
+        "nin/cifar10: ρ̂ ℓ2 DeepFool": "0.023",
+        "nin/cifar10: ρ̂ ℓ2 L-BFGS": "0.024",
+        "nin/cifar10: ρ̂ ℓ2 FGSM": "0.12",
+        "nin/cifar10: ρ̂ ℓ∞ DeepFool": "0.008",
+        "nin/cifar10: ρ̂ ℓ∞ FGSM": "0.024",
+        "nin/cifar10: test error of these images": "11.5 %",
+        "lenet-32/cifar10: ρ̂ ℓ2 DeepFool": "0.030",
+        "lenet-32/cifar10: ρ̂ ℓ2 L-BFGS": "0.039",
+        "lenet-32/cifar10: ρ̂ ℓ2 FGSM": "0.13",
+        "lenet-32/cifar10: ρ̂ ℓ∞ DeepFool": "0.015",
+        "lenet-32/cifar10: ρ̂ ℓ∞ FGSM": "0.028",
+        "lenet-32/cifar10: test error of these images": "22.6 %",
+    },
+    scales={
+        "smoke": Accuracy(("lenet/sample",), images=16),
+        "default": Accuracy(("lenet/mnist", "fc500-150/mnist", "nin/cifar10", "lenet-32/cifar10")),
+        "paper": Accuracy(("lenet/mnist", "fc500-150/mnist", "nin/cifar10", "lenet-32/cifar10"), images=10_000),
+    },
+    needs=lambda settings: _catalogue_needs(settings.networks, settings.images),
+    cases=_accuracy_cases,
+    measure=_accuracy_rows,
+    quantities=_accuracy_quantities,
+    claims=_accuracy_claims,
+    draw=_draw_accuracy,
+    substitutes={"smoke": "LeNet on the bundled sample of Fashion-MNIST for all networks; no ImageNet at any scale"},
+    notes=(
+        "Lengths are of the overshot walk, relative to the image in pixels from 0 to 1; the published ones are "
+        "relative to the input of each network, mean-subtracted or not."
+    ),
+)
+
+BANDS = Study(
+    name="deepfool/bands",
+    question="Are networks more robust to perturbations of high frequencies?",
+    source=f"{_DOCUMENT}, Fig. 3.11",
+    published={"β over 23 bands (ResNet-50, 1,000 ImageNet pictures)": "rises with frequency"},
+    scales={
+        "smoke": Bands(("lenet/sample",), images=10, candidates=3),
+        "default": Bands(("lenet/mnist", "lenet-32/cifar10")),
+        "paper": Bands(("lenet/mnist", "lenet-32/cifar10", "nin/cifar10", "resnet-18/cifar10"), images=1_000),
+    },
+    needs=lambda settings: _catalogue_needs(settings.networks, settings.images),
+    cases=_bands_cases,
+    measure=_bands_rows,
+    quantities=_bands_quantities,
+    claims=_bands_claims,
+    draw=_draw_bands,
+    substitutes={
+        "smoke": "LeNet on the bundled sample of Fashion-MNIST for ResNet-50 on ImageNet",
+        "default": "LeNets on MNIST and CIFAR-10 for ResNet-50 on ImageNet; bands two frequencies wide",
+        "paper": "four networks on MNIST and CIFAR-10 for ResNet-50 on ImageNet; bands two frequencies wide",
+    },
+    notes="β is a ratio of means, of refined lengths; 1 is what chance alone predicts.",
+)
+
+WATERMARK = Study(
+    name="deepfool/watermark",
+    question="Can words written across an image change the answer?",
+    source=f"{_DOCUMENT}, Fig. 3.12",
+    published={"label changed": "one picture shown, its text barely visible", "dimension m": "660 at 224 × 224 × 3"},
+    scales={
+        "smoke": Watermark("lenet/sample", images=24, ratio=60),
+        "default": Watermark("lenet-32/cifar10"),
+        "paper": Watermark("resnet-18/cifar10", images=1_000),
+    },
+    needs=lambda settings: _catalogue_needs((settings.network,), settings.images),
+    cases=lambda settings, laboratory: [Case(settings.network, {}, laboratory.ids(settings.network))],
+    measure=_watermark_rows,
+    quantities=_watermark_quantities,
+    claims=_watermark_claims,
+    draw=_draw_watermark,
+    substitutes={
+        "smoke": "LeNet on the bundled sample of Fashion-MNIST for a network on ImageNet",
+        "default": "LeNet-32 on CIFAR-10 for a network on ImageNet: 13 dimensions",
+        "paper": "ResNet-18 on CIFAR-10 for a network on ImageNet: 13 dimensions",
+    },
+)

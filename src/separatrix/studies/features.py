@@ -1,0 +1,335 @@
+"""Margins in chosen subspaces: "Hold me tight! Influence of discriminative features on deep network boundaries"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from separatrix.data import two_class
+from separatrix.search import DeepFool, minimal_perturbation
+from separatrix.studies.laboratory import Laboratory, Needs, Samples
+from separatrix.studies.study import Case, Measured, Study
+from separatrix.studies.verdicts import Numbers, Outcome, above, below, between, bootstrap, median, ratio_of_medians
+from separatrix.subspaces import Subspace, dct_diagonal, random, rotated, span
+from separatrix.tables import Column, Rows, as_table, margin_columns, margin_values
+from separatrix.training import CATALOGUE, AbstractRecipe, NetworkRecipe, TwoClass
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_DOCUMENT = "Hold me tight! (2020)"
+_MARGINS = margin_columns("ℓ2")
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """T1(ε, σ) in D dimensions, and how much of it is looked at.
+
+    Args:
+        epsilon: Distance ε of the classes along u1.
+        sigma: Noise σ along the other directions.
+        train: Training samples N.
+        points: Samples M whose margins are measured.
+        dim: Dimension S of the random subspaces.
+        seeds: Of the networks and their training.
+        recipe: How they are trained.
+    """
+
+    epsilon: float = 5.0
+    sigma: float = 1.0
+    train: int = 10_000
+    points: int = 1_000
+    dim: int = 3
+    seeds: tuple[int, ...] = (0, 1, 2)
+    recipe: AbstractRecipe = CATALOGUE["mlp-10x500/two-class"].recipe
+
+
+def _synthetic_needs(settings: Synthetic) -> Needs:
+    source = TwoClass(settings.epsilon, settings.sigma, samples=settings.train)
+    recipe = NetworkRecipe("mlp-10x500", source, settings.recipe)
+    networks = {f"seed {seed}": recipe.reseeded(seed) for seed in settings.seeds}
+    return Needs(networks, {"points": Samples(source, settings.points)})
+
+
+def _synthetic_subspaces(settings: Synthetic) -> dict[str, Subspace]:
+    """Along the only feature; across it; three random directions across it; three random ones."""
+    feature = span(two_class(settings.epsilon, settings.sigma, samples=2).u1[None])
+    generator = torch.Generator().manual_seed(0)
+    return {
+        "u1": feature,
+        "span{u1}⊥": feature.complement(),
+        "S_orth": random(feature.shape, settings.dim, generator=generator, within=feature.complement()),
+        "S_rand": random(feature.shape, settings.dim, generator=generator),
+    }
+
+
+def _synthetic_cases(settings: Synthetic, laboratory: Laboratory) -> list[Case]:
+    ids = laboratory.ids("points")
+    return [
+        Case(network, {"direction": direction}, ids)
+        for network in laboratory.networks
+        for direction in _synthetic_subspaces(settings)
+    ]
+
+
+def _synthetic_margins(settings: Synthetic, laboratory: Laboratory, case: Case) -> Measured:
+    direction = str(case.settings["direction"])
+    data = laboratory.data("points")
+    boundary = minimal_perturbation(
+        laboratory.model(case.network),
+        data.points,
+        subspace=_synthetic_subspaces(settings)[direction],
+        ids=data.ids,
+    )
+    columns = (Column("network", "label"), Column("direction", "label"), *_MARGINS)
+    values = {"network": case.network, "direction": direction, **margin_values(boundary)}
+    return Measured(as_table(columns, values, len(boundary)))
+
+
+def _synthetic_quantities(rows: Rows) -> Mapping[str, str]:
+    shown = {name: _percentiles(part["raw_distance"]) for name, part in rows.groups("direction").items()}
+    refined = {f"{name}, refined": _percentiles(part["distance"]) for name, part in rows.groups("direction").items()}
+    return {**shown, **refined, "found": _found(rows)}
+
+
+def _synthetic_claims(settings: Synthetic, rows: Rows) -> Sequence[Outcome]:
+    margin = {name: part["distance"] for name, part in rows.groups("direction").items()}
+    half = settings.epsilon / 2
+    return (
+        between(
+            f"the median margin along u1 is within 10 % of half the class separation, {half:g}",
+            bootstrap(median, margin["u1"]),
+            0.9 * half,
+            1.1 * half,
+        ),
+        above(
+            "the median margin across u1 is more than three times that along it",
+            bootstrap(ratio_of_medians, margin["span{u1}⊥"], margin["u1"], paired=True),
+            3,
+        ),
+        above(
+            "three random directions across u1 meet the boundary farther out than three random ones",
+            bootstrap(ratio_of_medians, margin["S_orth"], margin["S_rand"], paired=True),
+            1,
+        ),
+    )
+
+
+def _draw_synthetic(rows: Rows, _: Mapping[str, Tensor]) -> Figure:
+    from separatrix.plots import cumulative_margins
+
+    groups = {name: part["distance"] for name, part in rows.groups("direction").items()}
+    return cumulative_margins(groups, title="Margins of a multilayer perceptron on T1", norm="ℓ2", unit="input units")
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Networks, images, and blocks of frequencies along the diagonal.
+
+    Args:
+        networks: Which networks, each on the test images of its own data set.
+        images: How many of those.
+        rotated: Whether the blocks are turned into a random orthonormal basis.
+        candidates: Classes that DeepFool looks at.
+        every: Take every so many blocks.
+    """
+
+    networks: tuple[str, ...]
+    images: int = 100
+    rotated: bool = False
+    candidates: int | None = None
+    every: int = 1
+
+
+_BLOCKS = {28: (8, 1), 32: (8, 2), 224: (16, 16)}
+"""Side K and step T by the side of the image: 21, 13 and 14 blocks."""
+
+
+def _spectrum_needs(settings: Spectrum) -> Needs:
+    recipes = {name: CATALOGUE[name] for name in settings.networks}
+    return Needs(recipes, {name: Samples(recipe.data, settings.images) for name, recipe in recipes.items()})
+
+
+def diagonal_blocks(shape: tuple[int, ...], settings: Spectrum) -> tuple[Subspace, ...]:
+    """The blocks of one image size, from low to high frequencies."""
+    block, step = _BLOCKS[shape[-1]]
+    blocks = dct_diagonal(shape, block, step)
+    if settings.rotated:
+        blocks = rotated(blocks, generator=torch.Generator().manual_seed(0))
+    return blocks[:: settings.every]
+
+
+def _spectrum_cases(settings: Spectrum, laboratory: Laboratory) -> list[Case]:
+    return [
+        Case(name, {"block": block}, laboratory.ids(name))
+        for name in settings.networks
+        for block in range(len(diagonal_blocks(laboratory.data(name).shape, settings)))
+    ]
+
+
+def _spectrum_margins(settings: Spectrum, laboratory: Laboratory, case: Case) -> Measured:
+    data, block = laboratory.data(case.network), int(case.settings["block"])
+    subspace = diagonal_blocks(data.shape, settings)[block]
+    boundary = minimal_perturbation(
+        laboratory.model(case.network),
+        data.points,
+        method=DeepFool(candidates=settings.candidates),
+        subspace=subspace,
+        ids=data.ids,
+    )
+    columns = (Column("network", "label"), Column("block", "label"), Column("dim", "count"), *_MARGINS)
+    values = {"network": case.network, "block": block, "dim": subspace.dim, **margin_values(boundary)}
+    return Measured(as_table(columns, values, len(boundary)))
+
+
+def _ends(rows: Rows) -> tuple[Numbers, Numbers]:
+    """Margins in the block of the highest and of the lowest frequencies, sample by sample."""
+    blocks = rows.groups("block")
+    return blocks[max(blocks)]["distance"], blocks[min(blocks)]["distance"]
+
+
+def _spectrum_quantities(rows: Rows) -> Mapping[str, str]:
+    shown = {}
+    for name, part in rows.groups("network").items():
+        medians = [f"{median(block['raw_distance']):.3g}" for block in part.groups("block").values()]
+        shown[f"{name}: medians from low to high frequencies"] = " ".join(medians)
+        shown[f"{name}: highest over lowest"] = str(bootstrap(ratio_of_medians, *_ends(part), paired=True))
+        shown[f"{name}: found"] = _found(part)
+    return shown
+
+
+def _spectrum_claims(_: Spectrum, rows: Rows) -> Sequence[Outcome]:
+    ratios = {
+        name: bootstrap(ratio_of_medians, *_ends(part), paired=True) for name, part in rows.groups("network").items()
+    }
+    grey = [ratio for name, ratio in ratios.items() if name.endswith("/mnist")]
+    colour = [ratio for name, ratio in ratios.items() if name.endswith("/cifar10")]
+    if not (grey and colour):
+        return ()
+    least = min(grey, key=lambda ratio: ratio.low)
+    return (
+        above("on MNIST the highest frequencies have more than five times the margin of the lowest", least, 5),
+        *(
+            below("on CIFAR-10 the ratio is less than a third of that on MNIST", ratio, least.low / 3)
+            for ratio in colour
+        ),
+    )
+
+
+def _flatness(*blocks: Numbers) -> float:
+    medians = [median(block) for block in blocks]
+    return max(medians) / min(medians)
+
+
+def _random_basis_claims(_: Spectrum, rows: Rows) -> Sequence[Outcome]:
+    return [
+        below(
+            f"{name}: the largest median of a block is less than 1.5 times the smallest",
+            bootstrap(_flatness, *(block["distance"] for block in part.groups("block").values()), paired=True),
+            1.5,
+        )
+        for name, part in rows.groups("network").items()
+    ]
+
+
+def _draw_spectrum(title: str, rows: Rows, _: Mapping[str, Tensor]) -> Figure:
+    from separatrix.plots import block_margins
+
+    curves = {
+        name: [block["distance"] for block in part.groups("block").values()]
+        for name, part in rows.groups("network").items()
+    }
+    return block_margins(curves, title=title, norm="ℓ2", unit="pixels in [0, 1]")
+
+
+def _percentiles(values: Numbers) -> str:
+    ordered = np.sort(values)
+    places = (np.ceil(np.array([0.05, 0.5, 0.95]) * len(ordered)) - 1).astype(int).clip(0)
+    return " / ".join(f"{ordered[place]:.3g}" for place in places)
+
+
+def _found(rows: Rows) -> str:
+    return f"{int(rows['found'].sum()):,} of {len(rows):,}"
+
+
+SYNTHETIC = Study(
+    name="features/synthetic",
+    question="Does a network make its boundary along the one direction that tells the classes apart, and nowhere else?",
+    source=f"{_DOCUMENT}, Table 1",
+    published={
+        "u1": "1.74 / 2.50 / 3.22",
+        "span{u1}⊥": "4.85 / 12.36 / 31.60",
+        "S_orth": "30.68 / 102.0 / 229.5",
+        "S_rand": "17.21 / 27.90 / 80.61",
+    },
+    scales={
+        "smoke": Synthetic(train=2_000, points=60, seeds=(0,)),
+        "default": Synthetic(points=300),
+        "paper": Synthetic(),
+    },
+    needs=_synthetic_needs,
+    cases=_synthetic_cases,
+    measure=_synthetic_margins,
+    quantities=_synthetic_quantities,
+    claims=_synthetic_claims,
+    draw=_draw_synthetic,
+    notes="Percentiles 5 / 50 / 95 of the length of the overshot walk, as published; refined ones beside them.",
+)
+
+_FREQUENCIES = "8 × 8 blocks of DCT frequencies"
+_SUBSTITUTE = "LeNet-32 on CIFAR-10 for DenseNet-121; no ImageNet"
+_WITHOUT_DATA = "LeNet on the bundled sample of Fashion-MNIST for all networks"
+
+SPECTRUM = Study(
+    name="features/spectrum",
+    question="In which frequencies are margins small, and does that depend on the data?",
+    source=f"{_DOCUMENT}, Fig. 2 (top)",
+    published={
+        "MNIST": "medians from 4 to 62",
+        "CIFAR-10": "medians from 6.1 to 1.5 (DenseNet-121)",
+        "ImageNet": "medians from 1 to 22 (ResNet-50)",
+    },
+    scales={
+        "smoke": Spectrum(("lenet/sample",), images=12, every=5),
+        "default": Spectrum(("lenet/mnist", "lenet-32/cifar10")),
+        "paper": Spectrum(("lenet/mnist", "lenet-32/cifar10", "resnet-18/cifar10")),
+    },
+    needs=_spectrum_needs,
+    cases=_spectrum_cases,
+    measure=_spectrum_margins,
+    quantities=_spectrum_quantities,
+    claims=_spectrum_claims,
+    draw=partial(_draw_spectrum, f"Margins within {_FREQUENCIES}"),
+    substitutes={
+        "smoke": _WITHOUT_DATA,
+        "default": _SUBSTITUTE,
+        "paper": "LeNet-32 and ResNet-18 on CIFAR-10 for DenseNet-121; no ImageNet",
+    },
+    notes="Medians of the overshot walk, as published; the claims are decided on refined margins.",
+)
+
+RANDOM_BASIS = Study(
+    name="features/random-basis",
+    question="Does any orthonormal basis separate small margins from large ones?",
+    source=f"{_DOCUMENT}, §3.2",
+    published={"difference between blocks": "none"},
+    scales={
+        "smoke": Spectrum(("lenet/sample",), images=12, every=5, rotated=True),
+        "default": Spectrum(("lenet/mnist", "lenet-32/cifar10"), images=60, every=2, rotated=True),
+        "paper": Spectrum(("lenet/mnist", "lenet-32/cifar10", "resnet-18/cifar10"), rotated=True),
+    },
+    needs=_spectrum_needs,
+    cases=_spectrum_cases,
+    measure=_spectrum_margins,
+    quantities=_spectrum_quantities,
+    claims=_random_basis_claims,
+    draw=partial(_draw_spectrum, "Margins within the same blocks of a random orthonormal basis"),
+    substitutes={"smoke": _WITHOUT_DATA, "default": _SUBSTITUTE, "paper": _SUBSTITUTE},
+    notes="Medians of the overshot walk; the claims are decided on refined margins.",
+)
