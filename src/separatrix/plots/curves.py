@@ -96,7 +96,7 @@ def compared_bars(groups: Mapping[str, Mapping[str, float]], *, title: str, labe
         axes.bar_label(bars, [f"{height:.2g}" if np.isfinite(height) else "" for height in heights], fontsize=7)
     axes.set_xticks(range(len(groups)), list(groups))
     axes.set(yscale="log", title=title, ylabel=label)
-    axes.legend(frameon=False, ncols=3)
+    figure.legend(loc="outside lower center", frameon=False, ncols=len(methods))
     _lighten(axes)
     return figure
 
