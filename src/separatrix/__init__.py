@@ -7,6 +7,7 @@ from importlib import metadata as _metadata
 
 from separatrix import data as data
 from separatrix import subspaces as subspaces
+from separatrix import training as training
 from separatrix.attacks import BIM as BIM
 from separatrix.attacks import FGSM as FGSM
 from separatrix.attacks import PGD as PGD

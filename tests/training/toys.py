@@ -1,5 +1,7 @@
 """A small task and a small network, and how to tell whether two trainings are one."""
 
+from dataclasses import dataclass, replace
+
 import torch
 from torch import nn
 
@@ -35,3 +37,21 @@ def same_weights(one, other):
 
 
 SHORT = Standard(epochs=2, batch_size=8, augment="flip-crop", clip=1.0, weight_decay=1e-3)
+
+
+@dataclass(frozen=True)
+class Made:
+    """Small coloured pictures of two classes, as a source."""
+
+    count: int = 40
+
+    def __str__(self):
+        return "made"
+
+    @property
+    def bounds(self):
+        return (0.0, 1.0)
+
+    def load(self, split):
+        grey = pictures(self.count, f"made/{split}", seed=("train", "test").index(split))
+        return replace(grey, store=grey.points.expand(-1, 3, -1, -1).contiguous())

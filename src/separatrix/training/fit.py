@@ -65,6 +65,8 @@ def _data_set(data: object, name: str) -> DataSet:
     loader = isinstance(data, torch.utils.data.DataLoader)
     fix = "Hand over its `dataset`: the recipe says what a batch is."
     require(not loader, name, "be a data set, not a loader of one", type(data).__name__, fix)
+    fix = "Load it: `load_data(…, split=…)`."
+    require(not isinstance(data, (str, Path)), name, "be a data set, not the name of one", repr(data), fix)
     return data if isinstance(data, DataSet) else load_data(data)  # type: ignore[arg-type]
 
 

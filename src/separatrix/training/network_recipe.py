@@ -76,8 +76,11 @@ def _declared(settings: DataclassInstance) -> dict[str, object]:
     stated = {setting.name: getattr(settings, setting.name) for setting in fields(settings) if setting.compare}
     defaults = {setting.name: setting.default for setting in fields(settings)}
     named = {name: value for name, value in stated.items() if value != defaults[name]}
-    deep = {name: _declared(value) if is_dataclass(value) else value for name, value in named.items()}
-    return {"class": type(settings).__name__, **deep}
+    return {"class": type(settings).__name__, **{name: _stated(value) for name, value in named.items()}}
+
+
+def _stated(value: object) -> object:
+    return _declared(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def _normalisation(data: DataSet) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None]:
