@@ -10,7 +10,7 @@ from torch import nn
 
 from separatrix import Classifier
 from separatrix.data import DataSet
-from separatrix.training import AbstractRecipe, Progress, Standard, accuracy, fit
+from separatrix.training import AbstractRecipe, Batch, Progress, Standard, accuracy, fit
 
 
 def trained(data, recipe=SHORT, seed=0, **settings):
@@ -187,9 +187,12 @@ def test_mixed_precision_runs_forward_passes_in_bfloat16_and_keeps_weights_in_fl
 
 
 def test_a_model_in_double_precision_is_trained_in_it(data):
-    model = small_network().double()
-    fit(model, data, SHORT)
-    assert all(parameter.dtype == torch.float64 for parameter in model.parameters())
+    single, double = small_network(), small_network().double()
+    assert Standard().loss(double, Batch(data.points.double(), data.labels, data.ids, 0))[0].dtype == torch.float64
+    histories = [fit(model, data, SHORT) for model in (single, double)]
+    assert all(parameter.dtype == torch.float64 for parameter in double.parameters())
+    assert histories[1].loss == pytest.approx(histories[0].loss, rel=0.2)
+    assert histories[1].loss != histories[0].loss
 
 
 def test_any_torch_data_set_will_do(data):

@@ -46,9 +46,10 @@ def fit(
             with epoch 0 before the first step, then after each epoch. A training that goes on after an interruption
             calls them with the epoch that it goes on from, once more.
         test: Labelled points that the accuracy after each epoch is measured on.
-        checkpoints: A folder to keep the training in while it is on its way. The same call goes on from there, and
-            ends with the weights that it would have had without the interruption; or gives the result at once, where
-            the training is done. ``Checkpoints(folder, every=100)`` writes within epochs too.
+        checkpoints: A folder to keep the training in while it is on its way; an interruption then leaves the model as
+            it came. The same call goes on from there, and ends with the weights that it would have had without the
+            interruption; or gives the result at once, where the training is done. ``Checkpoints(folder, every=100)``
+            writes within epochs too.
         device: Where to train; where the model is, by default.
         progress: Called after each step.
     """

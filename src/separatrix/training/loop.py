@@ -85,8 +85,6 @@ class Training:
     checkpoints: Checkpoints | None
     callbacks: tuple[Callback, ...]
     progress: Callable[[Progress], None] | None
-    optimiser: Optimizer = field(init=False)
-    config: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         self.trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]

@@ -51,12 +51,16 @@ def trained(
         progress: Called after each step of a training.
     """
     recipe = _recipe(network, seed)
-    home = cache() / "networks" if folder is None else Path(folder)
-    for place in (home, _weights()):
-        path = kept(recipe, place)
-        if path is not None:
-            return _loaded(path)
-    return _loaded(_train(recipe, home, device, progress))
+    home, *others = places(folder)
+    logs = (kept(recipe, place) for place in (home, *others))
+    log = next((log for log in logs if log is not None), None)
+    return _loaded(_train(recipe, home, device, progress) if log is None else log)
+
+
+def places(folder: Path | str | None = None) -> tuple[Path, ...]:
+    """The folders that ``trained`` looks in, in their order; it keeps what it trains in the first."""
+    weights = Path(os.environ.get(WEIGHTS_VARIABLE) or "weights").expanduser()
+    return (cache() / "networks" if folder is None else Path(folder).expanduser(), weights)
 
 
 def kept(recipe: NetworkRecipe, folder: Path) -> Path | None:
@@ -72,10 +76,6 @@ def cache() -> Path:
     """Where what can be computed again is kept."""
     standard = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "separatrix"
     return Path(os.environ.get(CACHE_VARIABLE) or standard).expanduser()
-
-
-def _weights() -> Path:
-    return Path(os.environ.get(WEIGHTS_VARIABLE) or "weights").expanduser()
 
 
 def _recipe(network: object, seed: int | None) -> NetworkRecipe:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -97,7 +98,8 @@ class Standard(AbstractRecipe):
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of the batch as it is."""
-        logits = logits_of(model, batch.points).float()
+        logits = logits_of(model, batch.points)
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
         return cross_entropy(logits, batch.labels, label_smoothing=self.label_smoothing), logits
 
 
