@@ -46,13 +46,20 @@ def test_the_order_of_the_samples_in_memory_does_not_matter(data):
     assert same_weights(trained(data), trained(shuffled))
 
 
-def test_neither_the_global_random_state_nor_the_mode_of_computation_moves(data):
+def test_the_global_random_state_stays(data):
     before = torch.get_rng_state()
     trained(data)
     assert torch.equal(before, torch.get_rng_state())
-    with torch.no_grad():
-        assert same_weights(trained(data), trained(data))
-        assert not torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize(
+    "surroundings", [torch.no_grad, torch.inference_mode, lambda: torch.autocast("cpu", torch.bfloat16)]
+)
+def test_the_surroundings_of_the_call_do_not_matter(data, surroundings):
+    model = small_network()
+    with surroundings():
+        fit(model, data, SHORT)
+    assert same_weights(weights(model), trained(data))
 
 
 @pytest.mark.parametrize("mode", [True, False])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def fit(
     require(isinstance(recipe, AbstractRecipe), "recipe", "be a recipe, such as Standard()", described(recipe))
     train, held_out = _data_set(data, "data"), None if test is None else _data_set(test, "test")
     keep = Checkpoints(Path(checkpoints)) if isinstance(checkpoints, (str, Path)) else checkpoints
-    with _settled(model, device):
+    with _undisturbed(), _settled(model, device):
         _require_trainable(model, recipe, train, held_out)
         return Training(model, train, held_out, recipe, keep, tuple(callbacks), progress).run()
 
@@ -69,6 +69,17 @@ def _data_set(data: object, name: str) -> DataSet:
     fix = "Load it: `load_data(…, split=…)`."
     require(not isinstance(data, (str, Path)), name, "be a data set, not the name of one", repr(data), fix)
     return data if isinstance(data, DataSet) else load_data(data)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Gradients on, autocast and inference mode off, whatever surrounds the call."""
+    with ExitStack() as stack:
+        stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.enable_grad())
+        for kind in ("cpu", "cuda"):
+            stack.enter_context(torch.autocast(kind, enabled=False))
+        yield
 
 
 @contextmanager

@@ -165,7 +165,7 @@ class Training:
         self.model.train()
         self.optimiser.zero_grad(set_to_none=True)
         done = epoch * self.steps + step
-        with self._seeded(done), torch.enable_grad(), self._autocast():
+        with self._seeded(done), self._autocast():
             loss, logits = self.recipe.loss(self.model, batch)
         loss.backward()  # type: ignore[no-untyped-call]
         if self.recipe.clip is not None:
@@ -196,7 +196,9 @@ class Training:
             yield
 
     def _autocast(self) -> torch.autocast:
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.mixed_precision)
+        """Without a cache of rounded weights, which a surrounding autocast would keep alive beyond the step."""
+        mixed = self.recipe.mixed_precision
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=mixed, cache_enabled=False)
 
     def _set_rate(self, done: int) -> None:
         middle = (done + 0.5) / (self.steps * self.recipe.epochs)
