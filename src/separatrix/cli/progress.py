@@ -78,9 +78,9 @@ class _Terminal(AbstractBar):
 
     def clear(self) -> None:
         """Leave nothing of it."""
+        self._progress.stop()
         for task in self._tasks.values():
             self._progress.remove_task(task)
-        self._progress.stop()
 
 
 @final
