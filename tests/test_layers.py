@@ -27,7 +27,7 @@ def test_every_layer_is_drawn_from_top_to_bottom(script):
 
 
 def test_an_import_of_the_package_stays_light():
-    heavy = "matplotlib, scipy, pandas, pyarrow, rich, typer"
+    heavy = "matplotlib, scipy, pandas, pyarrow, rich, cyclopts"
     question = f"import separatrix, sys; print([name for name in '{heavy}'.split(', ') if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"

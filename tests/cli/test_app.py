@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import tomllib
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 
@@ -40,9 +41,7 @@ def test_help_shows_an_example_that_is_understood(command, words):
 
 @pytest.mark.parametrize("words", LEAVES)
 def test_every_parameter_is_explained_in_a_sentence(words):
-    leaf = app.resolve_command(words.split()) if hasattr(app, "resolve_command") else app[words.split()[0]]
-    for word in words.split()[1:]:
-        leaf = leaf[word]
+    leaf = reduce(lambda group, word: group[word], words.split(), app)
     helps = [str(argument.parameter.help) for argument in leaf.assemble_argument_collection(parse_docstring=True)]
     assert all(text.endswith(".") and text.count(". ") == 0 for text in helps)
 

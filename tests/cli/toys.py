@@ -70,7 +70,7 @@ def drawn(rows, pictures):
 
 DICE = Study(
     name="games/dice",
-    question="Do dice show more than two eyes?",
+    question="Do dice show more than one eye?",
     source="Hands, Table 7",
     published={"median": "3.5"},
     scales={"smoke": Dice(2), "default": Dice(3), "paper": Dice(4)},
@@ -78,7 +78,7 @@ DICE = Study(
     cases=lambda settings, _: [Case("", {"die": die}) for die in range(settings.dice)],
     measure=throws,
     quantities=lambda rows: {"median": f"{median(rows['eyes']):g}", "throws": str(len(rows))},
-    claims=lambda _, rows: [above("the median is above two", bootstrap(median, rows["eyes"]), 2)],
+    claims=lambda _, rows: [above("the median is above one", bootstrap(median, rows["eyes"]), 1)],
     draw=drawn,
     substitutes={"smoke": "fewer dice"},
     notes="Dice are cubes.",

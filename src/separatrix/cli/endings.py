@@ -17,7 +17,7 @@ from separatrix.cli.printing import remark
 
 DONE, CHECK_FAILED, NOT_DONE, INTERRUPTED = range(4)
 
-_EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, CycloptsError)
+EXPECTED = (ValueError, OSError, ImportError, FloatingPointError, CycloptsError)
 """What bad requests, missing libraries, files and networks, full disks and diverging trainings raise."""
 
 
@@ -53,7 +53,7 @@ def lines(error: BaseException) -> list[str]:
     if isinstance(error, BaseExceptionGroup):
         return [line for part in error.exceptions for line in lines(part)]
     where = "".join(f"{note}: " for note in getattr(error, "__notes__", ()))
-    if isinstance(error, _EXPECTED):
+    if isinstance(error, EXPECTED):
         return [_one_line(f"{where}{_message(error)}")]
     return [_one_line(f"{where}unexpected: {type(error).__name__}: {error}; run with --debug")]
 

@@ -10,6 +10,7 @@ from cyclopts import App, Parameter
 from rich.progress import DownloadColumn
 
 from separatrix.checks import require
+from separatrix.cli.endings import EXPECTED
 from separatrix.cli.networks import made
 from separatrix.cli.printing import say, say_table
 from separatrix.cli.progress import bar
@@ -64,7 +65,7 @@ def run(
     for study in _chosen(names, all_):
         try:
             _show(*_carried_out(study, scale, out))
-        except (ValueError, OSError, ImportError) as error:
+        except EXPECTED as error:
             error.add_note(study.name)
             errors.append(error)
     if errors:
@@ -119,20 +120,26 @@ def _provide(needs: Needs) -> None:
 def _show(finding: Finding, folder: Path) -> None:
     say(f"{finding.study}, {finding.scale}: {finding.verdict}")
     say(f"{finding.question} ({finding.source})")
-    for remark in (finding.substitute and f"Substitute: {finding.substitute}.", finding.notes):
-        if remark:
-            say(remark)
+    for line in (finding.substitute and f"Substitute: {finding.substitute}.", finding.notes):
+        if line:
+            say(line)
     say()
+    _show_numbers(finding)
+    say(f"figure  {folder / FIGURE}")
+    say(f"table   {finding.rows:,} rows in {folder}, {finding.seconds:.1f} s{_seeds(finding)}")
+    say()
+
+
+def _show_numbers(finding: Finding) -> None:
     names = dict.fromkeys((*finding.published, *finding.measured))
-    say_table(
-        ("quantity", "published", "measured"),
-        [(name, finding.published.get(name, "–"), finding.measured.get(name, "–")) for name in names],
-    )
+    beside = ((name, finding.published.get(name, "–"), finding.measured.get(name, "–")) for name in names)
+    say_table(("quantity", "published", "measured"), beside)
     say()
     if finding.outcomes:
-        rows = [(outcome.verdict, outcome.claim, outcome.shown) for outcome in finding.outcomes]
-        say_table(("verdict", "claim", "measured"), rows)
+        outcomes = ((outcome.verdict, outcome.claim, outcome.shown) for outcome in finding.outcomes)
+        say_table(("verdict", "claim", "measured"), outcomes)
         say()
-    seeds = ", ".join(map(str, finding.seeds))
-    say(f"figure  {folder / FIGURE}")
-    say(f"table   {finding.rows:,} rows in {folder}, {finding.seconds:.1f} s, networks of seed {seeds}")
+
+
+def _seeds(finding: Finding) -> str:
+    return f", networks of seed {', '.join(map(str, finding.seeds))}" if finding.seeds else ""
