@@ -40,7 +40,7 @@ def test_published_stands_beside_measured_and_claims_have_verdicts(command, tmp_
     assert ended.out.startswith("games/dice, smoke: holds\nDo dice show more than one eye? (Hands, Table 7)\n")
     assert ["median", "3.5"] in [line[:2] for line in said]
     assert ["throws", "–", "40"] in said
-    assert re.search(r"^holds +the median is above one +3 \(\d to \d\) against > 1$", ended.out, re.MULTILINE)
+    assert re.search(r"^holds +the median is above one +\d \(\d to \d\) against > 1$", ended.out, re.MULTILINE)
     assert "Substitute: fewer dice.\nDice are cubes.\n" in ended.out
     assert "figure  out/studies/games-dice-smoke/figure.png" in ended.out
     assert (tmp_path / "out" / "studies" / "games-dice-smoke" / "figure.png").is_file()

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from cyclopts import App
 
 from separatrix import __version__
-from separatrix.cli import data, study
+from separatrix.cli.data import app as data
 from separatrix.cli.doctor import doctor
 from separatrix.cli.endings import DONE, stoppable, told
+from separatrix.cli.study import app as study
 from separatrix.cli.train import train
 
 _HELP = """Measure, map and reshape the decision boundaries of neural-network classifiers.
@@ -34,10 +35,10 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-app.command(data.app)
+app.command(data)
 app.command(doctor)
 app.command(train)
-app.command(study.app)
+app.command(study)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -116,9 +116,7 @@ def _extra(extra: Extra) -> str:
 def _hardware() -> Iterator[Check]:
     cores, threads = int(hardware()["cores"]), torch.get_num_threads()
     advice = "" if threads <= cores else f"; set OMP_NUM_THREADS={cores}"
-    yield Check(
-        "warn" if advice else "ok", "processor", f"{hardware()['cpu']}, {cores} cores, {threads} threads{advice}"
-    )
+    yield Check("warn" if advice else "ok", "processor", f"{hardware()['cpu']}, {cores} cores, {threads} used{advice}")
     with warnings.catch_warnings(record=True) as complaints:
         there = torch.cuda.is_available()
     if there:

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from torch import Tensor
+
 from separatrix.checks import require
 from separatrix.data import DataSet, available, load_data
 from separatrix.models import ZOO
@@ -128,5 +130,4 @@ def _source(data: str) -> Source:
 
 def _bounds(data: DataSet) -> Bounds | None:
     """Pixels lie in [0, 1]; of other numbers nothing is known."""
-    pixels = not hasattr(data.store, "dtype")
-    return (0.0, 1.0) if pixels else None
+    return None if isinstance(data.store, Tensor) else (0.0, 1.0)
