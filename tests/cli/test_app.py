@@ -155,8 +155,15 @@ def test_words_with_spaces_are_quoted(command, monkeypatch):
     assert ended.complaint == "interrupted; to go on: separatrix train --out 'my networks'"
 
 
-def test_sigterm_interrupts_as_ctrl_c_does_and_only_while_a_command_runs(command, monkeypatch):
-    before = signal.getsignal(signal.SIGTERM)
+@pytest.fixture
+def unwilling():
+    """A process that SIGTERM does nothing to."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_sigterm_interrupts_as_ctrl_c_does_and_only_while_a_command_runs(command, monkeypatch, unwilling):
 
     def examined():
         os.kill(os.getpid(), signal.SIGTERM)
@@ -166,7 +173,7 @@ def test_sigterm_interrupts_as_ctrl_c_does_and_only_while_a_command_runs(command
     ended = command("doctor")
     assert ended.code == 3
     assert ended.complaint == "interrupted; to go on: separatrix doctor"
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
 
 
 @pytest.mark.parametrize("words", ["", "train --help", "data list", "study list", "train --list", "doctor"])
