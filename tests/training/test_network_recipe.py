@@ -87,7 +87,17 @@ def test_an_unknown_architecture_is_refused():
 
 def test_the_hashes_of_the_catalogue_do_not_move():
     """A recipe whose hash moves is no longer found: change none that networks were trained by, add another."""
-    assert {name: recipe.hash[:8] for name, recipe in CATALOGUE.items()} == {}
+    assert {name: recipe.hash[:8] for name, recipe in CATALOGUE.items()} == {
+        "lenet/sample": "04d62374",
+        "lenet/mnist": "055c89b8",
+        "fc500-150/mnist": "aaba2541",
+        "lenet/fashion-mnist": "a1bb23b7",
+        "lenet-32/cifar10": "2d5291c2",
+        "cnn-6/cifar10": "b5fd6d2c",
+        "nin/cifar10": "f68eaec9",
+        "resnet-18/cifar10": "92b1616d",
+        "mlp-10x500/two-class": "452c182f",
+    }
 
 
 def test_the_catalogue_is_called_by_architecture_and_data():

@@ -1,4 +1,4 @@
-"""Networks that can be asked for by name, each with the accuracy it is known to reach.
+"""Networks that can be asked for by name, each with the test accuracy it is meant to reach at least.
 
 A recipe here is not changed once networks have been trained by it: its hash is how they are found again.
 """

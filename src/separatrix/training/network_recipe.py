@@ -33,7 +33,7 @@ class NetworkRecipe:
         recipe: How.
         activation: As for ``zoo.network``; None is the architecture's own.
         pooling: Likewise.
-        target: The test accuracy that this recipe is known to reach; no part of the hash.
+        target: The test accuracy that it is meant to reach at least; no part of the hash.
     """
 
     architecture: str
