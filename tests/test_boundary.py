@@ -286,3 +286,24 @@ def test_percentiles_by_hand():
     assert [percentile(lengths, share) for share in (0, 0.25, 0.5, 0.75, 0.76, 1)] == [1, 1, 2, 3, math.inf, math.inf]
     assert percentile(torch.arange(1.0, 101), 0.07) == 7
     assert math.isnan(percentile(lengths[:0], 0.5))
+
+
+def test_joining_goes_by_what_a_subspace_is_and_keeps_each_sample_its_own():
+    subspace = span_each(DIRECTIONS[:, None])
+    steps = subspace.project(DIRECTIONS)
+    boundary = answer(steps, normals=L2.steepest(DIRECTIONS), subspace=subspace)
+    whole = BoundaryPoints.cat([boundary[:1], boundary[1:]])
+    assert_close(whole.alignment, boundary.alignment)
+    assert whole.subspace is not None
+    assert_close(whole.subspace.project(DIRECTIONS), steps)
+    equal = [answer(DIRECTIONS, subspace=span(torch.eye(3, dtype=torch.float64)[:2])) for _ in range(2)]
+    assert len(BoundaryPoints.cat(equal)) == 8
+
+
+def test_joining_what_is_no_answer_is_refused():
+    with pytest.raises(ValueError, match="`parts` must hold BoundaryPoints; got NoneType"):
+        BoundaryPoints.cat(None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="`parts` must hold BoundaryPoints; got str"):
+        BoundaryPoints.cat([answer(DIRECTIONS), "a"])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match=r"`parts` must share one shape; got \(2,\) and \(3,\)"):
+        BoundaryPoints.cat([answer(DIRECTIONS), answer(DIRECTIONS[:, :2])])

@@ -116,7 +116,7 @@ class BoundaryPoints:
 
     def __getitem__(self, index: Index) -> BoundaryPoints:
         chosen = rows(index)
-        subspace = None if self.subspace is None else _chosen(self.subspace, chosen)
+        subspace = None if self.subspace is None else self.subspace.batch(chosen)
         return replace(mapped(self, lambda tensor: tensor[chosen]), subspace=subspace)
 
     def __repr__(self) -> str:
@@ -145,15 +145,20 @@ class BoundaryPoints:
 
     @staticmethod
     def cat(parts: Iterable[BoundaryPoints]) -> BoundaryPoints:
-        """One answer from several, in their order; their norm and subspace must be the same."""
+        """One answer from several, in their order; their norm and subspace must be the same.
+
+        Spans of the samples' own, as ``span_each`` gives them, are joined too.
+        """
+        require(isinstance(parts, Iterable), "parts", "hold BoundaryPoints", type(parts).__name__)
         answers = list(parts)
         require(len(answers) > 0, "parts", "hold at least one answer", "none")
-        first = answers[0]
-        norms = sorted({str(part.norm) for part in answers})
-        require(len(norms) == 1, "parts", "share one norm", " and ".join(norms))
-        same = all(part.subspace is first.subspace for part in answers)
-        require(same, "parts", "share one subspace", "different ones", "Keep them apart: their lengths do not compare.")
-        return joined(answers)
+        strangers = sorted({type(part).__name__ for part in answers if not isinstance(part, BoundaryPoints)})
+        require(not strangers, "parts", "hold BoundaryPoints", " and ".join(strangers))
+        for name in ("norm", "shape"):
+            kinds = sorted({str(tuple(part.start.shape[1:]) if name == "shape" else part.norm) for part in answers})
+            require(len(kinds) == 1, "parts", f"share one {name}", " and ".join(kinds))
+        subspace = _joined([part.subspace for part in answers])
+        return replace(joined(answers), subspace=subspace)
 
 
 def percentile(lengths: Tensor, share: float) -> float:
@@ -168,6 +173,16 @@ def percentile(lengths: Tensor, share: float) -> float:
     return float(lengths.kthvalue(max(rank, 1)).values)
 
 
+def _joined(subspaces: list[Subspace | None]) -> Subspace | None:
+    first, *others = subspaces
+    given = [subspace for subspace in others if subspace is not None]
+    both = first is None and not given
+    whole = None if first is None or len(given) < len(others) else first.joined(given)
+    fix = "Keep them apart: their lengths do not compare."
+    require(both or whole is not None, "parts", "share one subspace", "different ones", fix)
+    return whole
+
+
 def _within(subspace: Subspace | None, normals: Tensor, ids: Tensor) -> Tensor:
     """P n of each sample, few samples at a time where each has a basis of its own."""
     if subspace is None:
@@ -176,14 +191,9 @@ def _within(subspace: Subspace | None, normals: Tensor, ids: Tensor) -> Tensor:
         return subspace.project(normals)
     few = max(_NUMBERS_HELD // max(subspace.dim * normals[:1].numel(), 1), 1)
     blocks = [slice(first, first + few) for first in range(0, len(normals), few)]
-    bases = (_chosen(subspace, rows).realise(ids[rows], like=normals[rows]) for rows in blocks)
+    bases = (subspace.batch(rows).realise(ids[rows], like=normals[rows]) for rows in blocks)
     projected = [basis.project(normals[rows]) for basis, rows in zip(bases, blocks, strict=True)]
     return torch.cat(projected) if projected else normals
-
-
-def _chosen(subspace: Subspace, index: slice | Tensor) -> Subspace:
-    """The subspaces of some samples; one that is drawn from their ids waits for those."""
-    return subspace if subspace.samples == 0 else subspace[index]
 
 
 def _spread(boundary: BoundaryPoints) -> str:

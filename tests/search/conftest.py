@@ -1,10 +1,11 @@
 import pytest
 
 from separatrix import L2, Linf
-from separatrix.search import DDN, Best, DeepFool
+from separatrix.search import DDN, LBFGS, Best, DeepFool
 
 METHODS = {"deepfool": DeepFool(), "ddn": DDN(steps=60)}
 CONTRACTED = METHODS | {"few candidates": DeepFool(candidates=3), "best": Best((DeepFool(candidates=3), DDN(steps=30)))}
+CONTRACTED["lbfgs"] = LBFGS(steps=6, iterations=12)
 
 
 @pytest.fixture(params=CONTRACTED)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from separatrix import L2, DeepFool, Linf, minimal_perturbation
+from separatrix import DDN, L2, DeepFool, Linf, minimal_perturbation
 from separatrix.fields import Margin
 from separatrix.search import AbstractSearch, Step
 from separatrix.testing import Affine, Ball, small_network
@@ -172,3 +172,64 @@ def test_a_walk_gives_up_after_its_steps():
     )
     assert not boundary.found.any()
     assert (boundary.steps == 7).all()
+
+
+@pytest.mark.parametrize("classes", [3, 5])
+def test_every_region_is_entered_even_around_narrow_corners(classes):
+    for seed in range(6):
+        generator = torch.Generator().manual_seed(seed)
+        model, points = Affine.random(classes, 4, generator=generator), draw(40, 4, seed=seed)
+        targets = (model(points).argmax(1) + 1) % classes
+        reachable = minimal_perturbation(model, points, targets=targets, method=DDN(200)).found
+        boundary = minimal_perturbation(model, points, targets=targets)
+        assert boundary.found[reachable].all()
+        entered = boundary.end[boundary.found]
+        assert (Margin(model, rival=targets[boundary.found])(entered) >= 0).all()
+
+
+def test_a_region_behind_two_others_is_entered():
+    weight = torch.tensor([[2.0, 0.1], [-2.0, 0.1], [0.0, 1.0]], dtype=torch.float64)
+    model = Affine(weight, torch.zeros(3, dtype=torch.float64))
+    boundary = minimal_perturbation(model, torch.tensor([[1.0, -1.0]], dtype=torch.float64), targets=2)
+    assert boundary.found.all()
+    assert math.sqrt(2) <= boundary.distance.item() <= 1.01 * math.sqrt(2)
+
+
+@pytest.mark.parametrize("masked", [-1e4, -1e9])
+def test_a_class_that_is_masked_by_a_very_low_logit_changes_nothing(masked):
+    network = small_network()
+    points = draw(20, 1, 8, 8, dtype=torch.float32)
+
+    def with_another(x):
+        logits = network(x)
+        return torch.cat([logits, torch.full_like(logits[:, :1], masked)], dim=1)
+
+    plain, other = (minimal_perturbation(model, points) for model in (network, with_another))
+    assert_close(plain.distance, other.distance, rtol=1e-5, atol=0)
+
+
+def test_points_whose_logits_are_no_numbers_are_not_found():
+    network, points = small_network(), draw(12, 1, 8, 8, dtype=torch.float32)
+    points[9, 0, 0, 0] = 50.0
+
+    def fails_on_bright_points(x):
+        bright = (x[:, 0, 0, 0] > 40)[:, None]
+        return network(x).masked_fill(bright, math.nan)
+
+    boundary = minimal_perturbation(fails_on_bright_points, points)
+    assert boundary.found.tolist() == [row != 9 for row in range(12)]
+
+
+def test_a_clash_of_targets_is_refused_before_anything_is_measured():
+    network, points, asked = small_network(), draw(64, 1, 8, 8, dtype=torch.float32), []
+    own = network(points).argmax(1)
+    targets = (own + 1) % 3
+    targets[63] = own[63]
+
+    def counted(x):
+        asked.append(len(x))
+        return network(x)
+
+    with pytest.raises(ValueError, match="`targets` must differ from the model's own answer; got the same class for 1"):
+        minimal_perturbation(counted, points, targets=targets, batch_size=16)
+    assert sum(asked) <= 8 + 64

@@ -140,7 +140,7 @@ def test_rows_and_ids_of_a_batch_suit_every_kind():
     own = span_each(gaussian(6, 2, 4, 4))
     drawn = random_each((4, 4), 2)
     for subspace, expected in ((own, own.project(given)), (drawn, drawn[ids].project(given)), (full((4, 4)), given)):
-        batch = subspace[rows].realise(ids[rows], like=given)
+        batch = subspace.batch(rows).realise(ids[rows], like=given)
         assert_close(batch.project(given[rows]), expected[rows])
         assert_close(batch[1:].project(given[3:5]), expected[3:5])
 
@@ -280,3 +280,39 @@ def test_projections_carry_gradients():
         given = gaussian(2, 4, 4).requires_grad_()
         subspace.project(given).square().sum().backward()
         assert_close(given.grad, 2 * subspace.project(given.detach()))
+
+
+def test_chosen_samples_stay_chosen_whatever_they_are_called():
+    given, ids = gaussian(4, 4, 4), torch.tensor([50, 70, 90, 110])
+    chosen = random_each((4, 4), 3, seed=3)[ids]
+    there = chosen.realise(torch.arange(4), like=given)
+    assert_close(there.project(given), chosen.project(given))
+    assert_close(chosen[1:3].project(given[1:3]), chosen.project(given)[1:3])
+    with pytest.raises(ValueError, match="`ids` must name the 4 samples of the subspace; got 2 ids"):
+        chosen.realise(torch.arange(2), like=given)
+
+
+def test_random_subspaces_within_given_ones_are_cut_into_batches():
+    given, ids = gaussian(6, 4, 4), torch.arange(6)
+    drawn = random_each((4, 4), 2, seed=1, within=span_each(gaussian(6, 5, 4, 4)))
+    whole = drawn.realise(ids, like=given).project(given)
+    for rows in (slice(0, 2), slice(2, 6)):
+        assert_close(drawn.batch(rows).realise(ids[rows], like=given).project(given[rows]), whole[rows])
+
+
+def test_equal_subspaces_are_the_same_and_others_are_not():
+    vectors = gaussian(2, 4, 4)
+    for one, other in ((span(vectors), span(vectors.clone())), (dct_block((4, 4), 2), dct_block((4, 4), 2))):
+        assert one.same_as(other)
+    assert not span(vectors).same_as(span(vectors + 1))
+    assert not dct_block((4, 4), 2).same_as(dct_block((4, 4), 3))
+    assert not dct_block((4, 4), 2).same_as(full((4, 4)))
+
+
+def test_spans_of_several_batches_are_joined_and_unlike_ones_are_not():
+    vectors, given = gaussian(6, 2, 4, 4), gaussian(6, 4, 4)
+    whole = span_each(vectors)
+    joined = whole[:2].joined([whole[2:]])
+    assert_close(joined.project(given), whole.project(given))
+    assert whole.joined([span_each(gaussian(3, 1, 4, 4))]) is None
+    assert full((4, 4)).joined([dct_block((4, 4), 2)]) is None

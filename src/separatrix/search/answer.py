@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from separatrix.boundary import BoundaryPoints
+from separatrix.fields import Margin
 from separatrix.norms import L2, per_sample
 from separatrix.search.base import Problem, still
 from separatrix.search.starts import Attempt
@@ -13,9 +14,15 @@ from separatrix.search.starts import Attempt
 _ROUNDING = 32  # the logits' rounding noise, as a multiple of their size in units in the last place
 
 
-def rounding(logits: Tensor) -> Tensor:
-    """A margin ``(n,)`` that no batch's rounding of these logits hides."""
-    return _ROUNDING * torch.finfo(logits.dtype).eps * logits.abs().amax(1)
+def rounding(logits: Tensor, margin: Margin) -> Tensor:
+    """A margin ``(n,)`` that no batch's rounding hides: of the two highest logits, and of the rival where there is one.
+
+    The other logits may be of any size: a class that is masked by a very low one is none that is looked at.
+    """
+    meant = logits.topk(2, dim=1).values
+    if isinstance(margin.rival, Tensor):
+        meant = torch.cat([meant, logits.gather(1, margin.rival[:, None])], dim=1)
+    return _ROUNDING * torch.finfo(logits.dtype).eps * meant.abs().amax(1)
 
 
 def answer(problem: Problem, best: Attempt, gap: Tensor, logits: Tensor, ids: Tensor) -> BoundaryPoints:
@@ -30,6 +37,8 @@ def answer(problem: Problem, best: Attempt, gap: Tensor, logits: Tensor, ids: Te
     """
     crossings = best.crossings
     ends, normals, rival, found = _checked_afresh(problem, crossings.points.clone(), crossings.found)
+    found = found & ~_everywhere_tied(problem, ends, normals) & ~logits.isnan().any(1)
+    ends, normals, rival = _forgotten(ends, ~found), _forgotten(normals, ~found), rival.where(found, -1)
     away = logits.gather(1, rival.clamp_min(0)[:, None])
     rank = (logits > away).sum(1).where(found, -1)
     return BoundaryPoints(
@@ -65,8 +74,17 @@ def _checked_afresh(problem: Problem, ends: Tensor, found: Tensor) -> tuple[Tens
         fell = still(value < 0)
         doubtful = doubtful[fell]
         ends[doubtful] = _nudged(asked[fell], points[fell], value[fell], gradient[fell])
-    ends[~holds] = normals[~holds] = torch.nan
-    return ends, normals, rival.where(holds, -1), holds
+    return ends, normals, rival, holds
+
+
+def _everywhere_tied(problem: Problem, ends: Tensor, normals: Tensor) -> Tensor:
+    """Starts whose classes tie and stay tied nearby: there is no boundary there, only a flat place."""
+    return (problem.length(ends) == 0) & (normals == 0).flatten(1).all(1)
+
+
+def _forgotten(vectors: Tensor, rows: Tensor) -> Tensor:
+    """NaN in the place of some rows."""
+    return vectors.masked_fill(per_sample(rows, vectors), torch.nan)
 
 
 def _nudged(problem: Problem, points: Tensor, value: Tensor, gradient: Tensor) -> Tensor:

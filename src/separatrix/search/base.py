@@ -173,12 +173,15 @@ class AbstractSearch(ABC):
     ``steps`` is None for a method that ends at its first crossing; a number for one that takes as many steps
     and keeps its shortest crossing. ``difference`` is the length of finite differences for a method that does without
     gradients; such a method needs a subspace. ``pairs_first`` says that the first step linearises pairs at the start,
-    so that the pass which finds the own class is kept for it.
+    so that the pass which finds the own class is kept for it. ``norms`` are those the method works in, None for all;
+    ``scale_free`` says that logits times a number change nothing.
     """
 
     steps: int | None = None
     difference: float | None = None
     pairs_first: ClassVar[bool] = False
+    norms: ClassVar[tuple[Norm, ...] | None] = None
+    scale_free: ClassVar[bool] = True
 
     def begin(self, problem: Problem) -> Tensor:
         """What the method carries from step to step, one row a sample."""

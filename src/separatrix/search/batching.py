@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -29,6 +29,12 @@ def in_batches(count: int, batch_size: int | None, measure: Callable[[slice], Re
         done = rows.stop
     assert answer is not None
     return answer
+
+
+def slices(count: int, size: int | None) -> Iterator[slice]:
+    """Rows of a batch after the other."""
+    step = size or count
+    return (slice(first, min(first + step, count)) for first in range(0, count, step))
 
 
 def _room(part: Record, count: int, home: torch.device) -> Record:

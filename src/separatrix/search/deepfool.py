@@ -13,6 +13,8 @@ from separatrix.checks import require, require_count, require_positive
 from separatrix.norms import per_sample
 from separatrix.search.base import AbstractSearch, Problem, Step
 
+_LONGEST_STRIDE = 1.9  # just short of a reflection
+
 
 @dataclass(frozen=True)
 class DeepFool(AbstractSearch):
@@ -35,12 +37,16 @@ class DeepFool(AbstractSearch):
     pairs_first: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        number = isinstance(self.overshoot, (int, float))
+        number = isinstance(self.overshoot, (int, float)) and not isinstance(self.overshoot, bool)
         require(number and 0 <= self.overshoot < math.inf, "overshoot", "be a finite number ≥ 0", repr(self.overshoot))
         if self.candidates is not None:
             require_count(self.candidates, "candidates", 2)
         if self.difference is not None:
             require_positive(self.difference, "difference")
+
+    def begin(self, problem: Problem) -> Tensor:
+        """The number of the step."""
+        return torch.zeros_like(problem.hair)
 
     def step(self, problem: Problem, points: Tensor, state: Tensor) -> Step:
         """To the nearest linearised boundary (A2; A3 in other norms; A4 in a subspace; A5 towards a region)."""
@@ -54,6 +60,18 @@ class DeepFool(AbstractSearch):
             slope = torch.where(nearer, slopes, slope)
             gradient = torch.where(per_sample(nearer, gradients), gradients, gradient)
         lost = nearest == torch.inf
-        ahead = points + problem.norm.steepest(gradient) * per_sample(nearest.masked_fill(lost, 0), points)
-        trial = problem.start + (1 + self.overshoot) * (ahead - problem.start)
-        return Step(ahead, trial, problem.value(trial), state, lost)
+        stride = _stride(problem, state)
+        ahead = points + problem.norm.steepest(gradient) * per_sample((stride * nearest).masked_fill(lost, 0), points)
+        beyond = problem.start + (1 + self.overshoot) * (ahead - problem.start)
+        trial = torch.where(per_sample(stride > 1, ahead), ahead, beyond)
+        return Step(ahead, trial, problem.value(trial), state + 1, lost)
+
+
+def _stride(problem: Problem, number: Tensor) -> Tensor:
+    """How far to step, in distances to the linearised boundary: 1, and ever more towards a region not reached in three.
+
+    Steps that end on one boundary of a region leave it through another, for ever; those that reach beyond each do not.
+    """
+    if problem.margin.own is not None:
+        return torch.ones_like(number)
+    return (1 + (number - 2) / 4).clamp(1, _LONGEST_STRIDE)

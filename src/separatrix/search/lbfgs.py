@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from separatrix.checks import require, require_count
+from separatrix.checks import require_count
 from separatrix.fields import Field, Index, Loss, Margin, strongest_rival
-from separatrix.norms import L2, per_sample
+from separatrix.norms import L2, Norm, per_sample
 from separatrix.search.base import AbstractSearch, Problem, Step, still
 
 _FIRST = 1 / 4  # the first price, as a share of the loss's slope, half of which is right where the model is affine
@@ -40,6 +41,8 @@ class LBFGS(AbstractSearch):
     steps: int = 10
     iterations: int = 20
     history: int = 8
+    norms: ClassVar[tuple[Norm, ...]] = (L2,)
+    scale_free: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         require_count(self.steps, "steps")
@@ -48,7 +51,6 @@ class LBFGS(AbstractSearch):
 
     def begin(self, problem: Problem) -> Tensor:
         """The bracket on C, unknown yet, and the class aimed at: ``(n, 4)``."""
-        require(problem.norm.p == 2, "norm", "be ℓ2 for `LBFGS`", problem.norm)
         target = strongest_rival(problem.margin, problem.logits(problem.start)).to(problem.hair.dtype)
         zero = torch.zeros_like(target)
         return torch.stack([zero, zero, zero + torch.inf, target], dim=1)

@@ -77,7 +77,7 @@ class _Lines:
             logits = logits_of(self.model, start.clone())
         tally, everyone = Tally.zeros(len(start), device), torch.arange(len(start), device=device)
         margin = Margin(self.model, own=logits.argmax(1))
-        problem = Problem(margin, start, L2, None, rounding(logits), tally, everyone)
+        problem = Problem(margin, start, L2, None, rounding(logits, margin), tally, everyone)
         tally.forwards.add_(1)
         crossings = _scan(problem, direction, radius, margin.of(logits))
         return answer(problem, Attempt(crossings, crossings.length), crossings.length * torch.nan, logits, ids)

@@ -15,7 +15,7 @@ from separatrix.norms import L2, Norm
 from separatrix.precision import full_precision
 from separatrix.search.answer import answer, rounding
 from separatrix.search.base import AbstractSearch, Problem, Tally
-from separatrix.search.batching import in_batches
+from separatrix.search.batching import in_batches, slices
 from separatrix.search.deepfool import DeepFool
 from separatrix.search.slide import Slide
 from separatrix.search.starts import Best, Plan, attempt
@@ -53,7 +53,7 @@ def minimal_perturbation(
         subspace: Displacements stay inside it (ℓ2 only).
         targets: Enter the region of this class: one for all points, or one a point ``(n,)``.
         refine: How a crossing is shortened; None leaves the raw walk, overshoot included.
-        max_steps: Steps after which a walk gives up.
+        max_steps: Steps after which a walk gives up; ``DDN`` and ``LBFGS`` have a number of their own.
         starts: The shortest of this many walks, the first from the point, the others from noise around it.
         retries: Noisy walks tried where none has crossed, each with twice the noise of the one before.
         rival: Cross the boundary between the own class and this one alone, whatever the others answer.
@@ -82,6 +82,7 @@ def minimal_perturbation(
             subspace=_fitting(subspace, points),
             plan=Plan(methods, refine, max_steps, starts, retries, seed),
         )
+        query.require_others(batch_size)
         found = in_batches(len(points), batch_size, query.measure, points.device)
     return replace(found, subspace=subspace)
 
@@ -120,27 +121,35 @@ class _Query:
     def _problem(self, rows: slice, start: Tensor, ids: Tensor, logits: Tensor) -> Problem:
         subspace = self.subspace
         if subspace is not None:
-            subspace = subspace[rows].realise(ids, like=start)
+            subspace = subspace.batch(rows).realise(ids, like=start)
+        margin = self._margin(rows, logits.argmax(1))
         return Problem(
-            margin=self._margin(rows, logits.argmax(1)),
+            margin=margin,
             start=start,
             norm=self.norm,
             subspace=subspace,
-            hair=rounding(logits),
+            hair=rounding(logits, margin),
             tally=Tally.zeros(len(start), start.device),
             rows=torch.arange(len(start), device=start.device),
             difference=self.plan.methods[0].difference,
         )
 
     def _margin(self, rows: slice, own: Tensor) -> Margin:
+        if self.targets is not None:
+            return Margin(self.model, rival=self.targets[rows].to(own.device))
+        return Margin(self.model, own, None if self.rival is None else self.rival[rows].to(own.device))
+
+    def require_others(self, batch_size: int | None) -> None:
+        """Refuse classes to enter that are the model's own answers: before anything is measured, so nothing is lost."""
         for name, classes in (("targets", self.targets), ("rival", self.rival)):
-            if classes is None:
-                continue
-            chosen = classes[rows].to(own.device)
-            clash = int((chosen == own).sum())
-            require(clash == 0, name, "differ from the model's own answer", f"the same class for {clash} points")
-            return Margin(self.model, rival=chosen) if name == "targets" else Margin(self.model, own, chosen)
-        return Margin(self.model, own=own)
+            if classes is not None:
+                clash = sum(int((self._own(rows) == classes[rows]).sum()) for rows in slices(len(classes), batch_size))
+                require(clash == 0, name, "differ from the model's own answer", f"the same class for {clash} points")
+
+    def _own(self, rows: slice) -> Tensor:
+        with torch.no_grad():
+            logits = logits_of(self.model, self.points[rows].detach().to(device_of(self.model, self.points), copy=True))
+        return logits.argmax(1).to(self.points.device)
 
 
 def _methods(method: object) -> tuple[AbstractSearch, ...]:
@@ -158,6 +167,9 @@ def _require_settings(
     refine: object,
 ) -> None:
     require(isinstance(norm, Norm), "norm", "be a Norm: `L2`, `Linf` or `Norm(p)`", described(norm))
+    for part in methods:
+        known = part.norms is None or norm in part.norms
+        require(known, "norm", f"be {', '.join(map(str, part.norms or ()))} for `{type(part).__name__}`", norm)
     require(refine is None or isinstance(refine, Slide), "refine", "be `Slide(…)` or None", described(refine))
     require(
         subspace is None or isinstance(subspace, Subspace), "subspace", "be a Subspace or None", described(subspace)

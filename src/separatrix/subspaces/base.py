@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import final
 
 import torch
@@ -85,11 +85,31 @@ class Subspace(ABC):
     def realise(self, ids: Tensor, *, like: Tensor) -> Subspace:
         """The subspaces of the samples called ``ids``, ready to project vectors such as ``like``.
 
-        Only a subspace drawn from (seed, id) changes: its bases are made here, for these samples alone. A batch takes
-        ``subspace[rows].realise(ids[rows], like=points[rows])``, which suits every kind.
+        Only a subspace drawn from (seed, id) changes: its bases are made here, for these samples alone, or for those
+        chosen before. A batch takes ``subspace.batch(rows).realise(ids[rows], like=points[rows])``, which suits every
+        kind.
         """
         require(ids.ndim == 1, "ids", "have shape (n,)", f"shape {tuple(ids.shape)}")
+        fits = self.samples in (None, 0, len(ids))
+        require(fits, "ids", f"name the {self.samples} samples of the subspace", f"{len(ids)} ids")
         return self._realise(ids, like) if self.per_sample else self
+
+    def batch(self, index: Index) -> Subspace:
+        """The subspaces of some rows of a batch; those still to be drawn from the samples' ids wait for these."""
+        return self if self.samples == 0 else self[index]
+
+    def same_as(self, other: Subspace) -> bool:
+        """Whether the other is made of the same numbers."""
+        return _same(self, other)
+
+    def joined(self, others: Sequence[Subspace]) -> Subspace | None:
+        """One subspace for the samples of several, in their order; None where they cannot be one."""
+        if not self.samples:
+            return self if all(self.same_as(other) for other in others) else None
+        return self._joined([self, *others])
+
+    def _joined(self, parts: Sequence[Subspace]) -> Subspace | None:
+        return None
 
     def _require_vectors(self, vectors: Tensor) -> None:
         require(vectors.is_floating_point(), "vectors", "be floating-point", vectors.dtype)
@@ -190,6 +210,11 @@ class Span(Subspace):
     def _realise(self, ids: Tensor, like: Tensor) -> Subspace:
         return self
 
+    def _joined(self, parts: Sequence[Subspace]) -> Subspace | None:
+        spans = [part for part in parts if isinstance(part, Span) and part.per_sample and part.dim == self.dim]
+        alike = len(spans) == len(parts) and {part.shape for part in spans} == {self.shape}
+        return spanned(torch.cat([part.rows.value for part in spans]), self.shape, self.name) if alike else None
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,6 +314,16 @@ def require_same_shape(shape: Sequence[int], expected: Sequence[int], name: str)
 def plural(count: int, noun: str) -> str:
     """``1 vector``, ``2 vectors``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _same(one: object, other: object) -> bool:
+    """Equality by value, through dataclasses and tensors."""
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.shape == other.shape and bool((one == other.to(one.device)).all())
+    if is_dataclass(one) and type(one) is type(other):
+        compared = [entry.name for entry in fields(one) if not entry.name.startswith("_")]
+        return all(_same(getattr(one, name), getattr(other, name)) for name in compared)
+    return type(one) is type(other) and one == other
 
 
 def _shadow(taken: Subspace, whole: Subspace) -> Subspace:

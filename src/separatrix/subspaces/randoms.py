@@ -75,8 +75,9 @@ class ScrambledCosines(Subspace):
 class RandomEach(Subspace):
     """A random subspace for every sample, a function of (seed, id) alone; nothing of it is kept.
 
-    Before samples are chosen position i stands for id i. Those chosen by ``subspace[ids]`` project at once, their
-    bases made again a few at a time; ``realise`` makes them once, for as many projections as follow.
+    ``subspace[ids]`` chooses samples by their ids, for good; of those chosen, ``[index]`` then selects by position.
+    Chosen ones project at once, their bases made again a few at a time; ``realise`` makes them once, for as many
+    projections as follow, and names the samples where none have been chosen.
     """
 
     seed: int
@@ -86,7 +87,9 @@ class RandomEach(Subspace):
 
     @property
     def samples(self) -> int:
-        return 0 if self.ids is None else len(self.ids)
+        if self.ids is not None:
+            return len(self.ids)
+        return 0 if self.within is None else self.within.samples or 0
 
     def basis(self) -> Tensor:
         require(self.ids is not None, "subspace", "have its samples chosen", self, CHOOSE)
@@ -94,14 +97,16 @@ class RandomEach(Subspace):
         return self._realise(self.ids, torch.empty(0, dtype=torch.float64, device=self.ids.device)).basis()
 
     def _project(self, vectors: Tensor) -> Tensor:
+        require(self.ids is not None, "subspace", "have its samples chosen", self, CHOOSE)
         assert self.ids is not None
         at_once = max(1, _REMADE_AT_ONCE // (self.dim * math.prod(self.shape)))
-        parts = zip(torch.split(self.ids, at_once), torch.split(vectors, at_once), strict=True)
-        return torch.cat([self._realise(ids, part).project(part) for ids, part in parts])
+        blocks = [slice(first, first + at_once) for first in range(0, len(vectors), at_once)]
+        return torch.cat([self[rows].realise(self.ids[rows], like=vectors).project(vectors[rows]) for rows in blocks])
 
     def _select(self, index: Index) -> Subspace:
-        if self.ids is not None:
-            return replace(self, ids=self.ids[index])
+        if self.samples:
+            within = self.within if self.within is None else self.within.batch(index)
+            return replace(self, ids=None if self.ids is None else self.ids[index], within=within)
         if isinstance(index, Tensor):
             require(index.ndim == 1 and index.dtype == torch.int64, "index", "hold ids (n,), int64", index)
             return replace(self, ids=index)
@@ -109,6 +114,7 @@ class RandomEach(Subspace):
         return replace(self, ids=torch.arange(index.stop)[index])
 
     def _realise(self, ids: Tensor, like: Tensor) -> Subspace:
+        ids = ids if self.ids is None else self.ids
         there = ids.to(like.device)
         if _too_dense(self.shape, self.dim, self.dense_limit):
             return _scrambled_each(self, there)

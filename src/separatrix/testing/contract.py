@@ -19,8 +19,19 @@ from separatrix.testing.geometry import Affine, Ball
 
 Search = AbstractSearch | Best
 
-_NORMS = (L2, Linf)
+_NORMS = (L2, Linf, Norm(3))
 _EXACT = 1e-9
+
+
+def _norms(method: Search) -> tuple[Norm, ...]:
+    """The norms that the method, or each of its methods, works in."""
+    parts = method.methods if isinstance(method, Best) else (method,)
+    return tuple(norm for norm in _NORMS if all(part.norms is None or norm in part.norms for part in parts))
+
+
+def _is_scale_free(method: Search) -> bool:
+    parts = method.methods if isinstance(method, Best) else (method,)
+    return all(part.scale_free for part in parts)
 
 
 def check_search(method: Search) -> None:
@@ -61,6 +72,7 @@ class _Case:
     model: Model
     points: Tensor
     exact: Callable[[Tensor, Norm], Tensor] | None = None
+    exact_in: tuple[Norm, ...] = _NORMS
 
 
 def _affine(classes: int) -> _Case:
@@ -75,7 +87,13 @@ def _ball(inside: bool) -> _Case:
     directions = L2.steepest(torch.randn(24, 6, generator=generator, dtype=torch.float64))
     reach = torch.linspace(0.3, 0.9, 24, dtype=torch.float64) if inside else torch.linspace(1.1, 3, 24).double()
     model = Ball(1.0)
-    return _Case(f"ball, from {'inside' if inside else 'outside'}", model, reach[:, None] * directions, model.distance)
+    return _Case(
+        f"ball, from {'inside' if inside else 'outside'}",
+        model,
+        reach[:, None] * directions,
+        model.distance,
+        (L2, Linf),
+    )
 
 
 def _network(dtype: torch.dtype = torch.float32) -> _Case:
@@ -103,7 +121,7 @@ def _hold(kept: Tensor | bool, law: str, method: Search, where: str) -> None:
 
 def _check_ends_cross(method: Search) -> None:
     for case in (*_exact_cases(), _network()):
-        for norm in _NORMS:
+        for norm in _norms(method):
             answer = _measure(method, case, norm)
             where = f"{case.name}, {norm}"
             _hold(answer.found, "every point near a simple boundary must be found", method, where)
@@ -119,7 +137,7 @@ def _margin(model: Model, single: BoundaryPoints) -> Tensor:
 def _check_lengths(method: Search) -> None:
     for case in _exact_cases():
         assert case.exact is not None
-        for norm in _NORMS:
+        for norm in sorted(set(_norms(method)) & set(case.exact_in), key=str):
             answer, exact = _measure(method, case, norm), case.exact(case.points, norm)
             where = f"{case.name}, {norm}"
             law = "no distance may be shorter than the exact one"
@@ -131,7 +149,7 @@ def _check_lengths(method: Search) -> None:
 def _check_affine_is_exact(method: Search) -> None:
     case = _affine(2)
     assert case.exact is not None
-    for norm in _NORMS:
+    for norm in _norms(method):
         excess = _measure(method, case, norm).distance - case.exact(case.points, norm)
         law = "the refined distance to one hyperplane must be exact"
         _hold(excess.abs() <= _EXACT, law, method, f"{case.name}, {norm}")
@@ -184,19 +202,65 @@ def _check_subspace(method: Search) -> None:
             _hold((answer.distance - exact).abs() <= _EXACT * (1 + exact), law, method, case.name)
 
 
+@dataclass(frozen=True)
 class _Constant:
-    """Always answers class 1, with gradients that are zero."""
+    """The same logits everywhere, with gradients that are zero."""
+
+    logits: tuple[float, ...]
 
     def __call__(self, points: Tensor) -> Tensor:
-        return 0 * points.flatten(1)[:, :3] + torch.tensor([0.0, 2.0, 1.0]).to(points)
+        return 0 * points.flatten(1)[:, :1] + torch.tensor(self.logits).to(points)
 
 
 def _check_constant(method: Search) -> None:
-    case = _Case("a constant model", _Constant(), _affine(2).points[:3])
+    for logits in ((0.0, 2.0, 1.0), (1.0, 1.0, 0.0), (0.0, 0.0, 0.0)):
+        case = _Case(f"a constant model, {logits}", _Constant(logits), _affine(2).points[:3])
+        for norm in _norms(method):
+            answer = _measure(method, case, norm)
+            _hold(~answer.found, "nothing may be found where there is no boundary", method, case.name)
+            _hold(answer.distance == math.inf, "a distance not found must be infinite", method, case.name)
+            _hold(answer.end.isnan(), "an end not found must be NaN", method, case.name)
+
+
+def _check_one_class(method: Search) -> None:
+    """Into the region of each other class, and across the boundary with it alone."""
+    case = _affine(5)
+    own = logits_of(case.model, case.points).argmax(1)
+    other = (own + 1) % 5
+    entered = minimal_perturbation(case.model, case.points, method=method, targets=other)
+    crossed = minimal_perturbation(case.model, case.points, method=method, rival=other)
+    for answer, name in ((entered, "targets"), (crossed, "rival")):
+        _hold(answer.found, f"every point must be found with `{name}`", method, case.name)
+    with torch.no_grad():
+        logits = logits_of(case.model, entered.end)
+    _hold(Margin(case.model, rival=other).of(logits) >= 0, "a target's region must be entered", method, case.name)
+    exact = _pair_distance(case.model, case.points, own, other)
+    law = "the refined distance to the boundary of one pair must be exact"
+    _hold((crossed.distance - exact).abs() <= _EXACT * (1 + exact), law, method, case.name)
+    _hold(entered.distance >= crossed.distance - _EXACT, "a region is no nearer than its boundary", method, case.name)
+
+
+def _pair_distance(model: Model, points: Tensor, own: Tensor, other: Tensor) -> Tensor:
+    """Of affine classes: the gap of two logits over the length of its gradient."""
+    leaf = points.clone().requires_grad_()
+    gap = Margin(model, own, other)(leaf)
+    (slope,) = torch.autograd.grad(gap.sum(), leaf)
+    return gap.detach().abs() / L2.length(slope)
+
+
+def _check_flat_places(method: Search) -> None:
+    """Some points without any slope among others with one: no exception, and the others are found."""
+    points = torch.linspace(-3, 3, 24, dtype=torch.float64)[:, None].expand(24, 3).contiguous()
+    case = _Case("a model that is flat for half of the points", _flat_below_zero, points)
     answer = _measure(method, case)
-    _hold(~answer.found, "nothing may be found where there is no boundary", method, case.name)
-    _hold(answer.distance == math.inf, "a distance not found must be infinite", method, case.name)
-    _hold(answer.end.isnan(), "an end not found must be NaN", method, case.name)
+    _hold(answer.found[points[:, 0] > 0.2], "points with a slope must be found beside flat ones", method, case.name)
+    _hold(answer.found | (answer.distance == math.inf), "a distance not found must be infinite", method, case.name)
+
+
+def _flat_below_zero(points: Tensor) -> Tensor:
+    """Class 1 from x₀ = 4 on, without slope for x₀ < 0."""
+    height = points.flatten(1)[:, 0].relu() - 4
+    return torch.stack([torch.zeros_like(height), height], dim=1)
 
 
 class _Counter:
@@ -239,6 +303,8 @@ def _check_count(method: Search, case: _Case, asked_at_the_door: int) -> None:
 
 
 def _check_scale(method: Search) -> None:
+    if not _is_scale_free(method):
+        return
     for case in (_affine(5), _ball(inside=True), _network(torch.float64)):
         reference = _measure(method, case)
         for scale in (2.0**-20, 2.0**20):
@@ -290,6 +356,8 @@ LAWS: tuple[Callable[[Search], None], ...] = (
     _check_singletons,
     _check_subspace,
     _check_constant,
+    _check_flat_places,
+    _check_one_class,
     _check_counts,
     _check_scale,
 )
