@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "layers.md"
-WIDTH = 58
+WIDTH = 72
 DRAWING = re.compile(r"(?<=<!-- drawing -->\n).*(?=<!-- end of drawing -->)", re.DOTALL)
 
 
