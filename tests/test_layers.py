@@ -23,7 +23,7 @@ def test_every_layer_is_drawn_from_top_to_bottom(script):
     assert rows[-1] == ["checks"]
     assert ["models", "data"] in rows
     drawn = script["draw"]([["above"], ["left", "right"]])
-    assert [line.strip("│ ") for line in drawn.splitlines()[2:5]] == ["above", f"├{'─' * 58}┤", "left   right"]
+    assert [line.strip("│ ") for line in drawn.splitlines()[2:5]] == ["above", f"├{'─' * 72}┤", "left   right"]
 
 
 def test_an_import_of_the_package_stays_light():
