@@ -8,7 +8,7 @@ LINTED := src tests docs examples benchmarks
 # Two test workers share the machine, one thread each; small networks gain nothing from more.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: setup demo test check lint soak bench docs
+.PHONY: setup demo test check lint studies soak bench docs
 .NOTPARALLEL:
 
 setup: $(READY)
@@ -24,7 +24,7 @@ demo: $(READY)
 test: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q
 
-check: lint test demo
+check: lint test demo studies
 
 lint: $(READY)
 	$(BIN)/ruff check $(LINTED)
@@ -32,13 +32,19 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+studies: $(READY)
+	rm -rf out/studies
+	MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/separatrix study run --all --scale smoke --out out/studies
+
 soak: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m slow
 
 bench: $(READY)
 	PYTHON=$(PYTHON) benchmarks/install_peers.sh
 	.venv-peers/bin/python -m benchmarks.run
-	$(BIN)/python -m benchmarks.table benchmarks/results/cpu.json
+	$(BIN)/python -m benchmarks.table benchmarks/results/cpu.json --docs
 
 docs: $(READY)
 	$(BIN)/python docs/draw_layers.py
+	$(BIN)/python -m benchmarks.table --docs
+	$(BIN)/separatrix study ledger
