@@ -10,7 +10,7 @@ README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 
 
 def test_the_ten_lines_run_as_they_stand(capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    example, *_ = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     network = nn.Sequential(nn.Flatten(), nn.Linear(28 * 28, 10))
     names = {"network": network}
     exec(example, names)
