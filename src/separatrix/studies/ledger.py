@@ -15,8 +15,8 @@ _HEAD = """# Reproduction
 
 Every table and figure that has been made again: what was published beside what was measured here, and whether the claim
 holds. A claim is a test on the study's own table, written before its first run; the verdict is computed from intervals
-(95 %, bootstrap over samples) or p-values. Distances are upper bounds. Times are of two cores, trainings left out. Smoke
-runs show that a study runs: they are too small to decide anything. Made by `separatrix study ledger`.
+(95 %, bootstrap over samples) or p-values. Distances are upper bounds. Times leave trainings out. Smoke runs show that
+a study runs: they are too small to decide anything. Made by `separatrix study ledger`.
 """
 
 
