@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
@@ -49,6 +50,7 @@ def block_margins(
         axes.fill_between(at, low, _capped(high, middle), color=colour, alpha=0.15, linewidth=0)
         axes.plot(at, middle, "o-", color=colour, markersize=3.5, label=name)
     axes.set(yscale="log", title=title, xlabel=f"{places}, low to high")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel(f"margin, {norm}, {unit}\nmedian and 5–95 % of samples (upper bounds)")
     axes.legend(frameon=False)
     _lighten(axes)
@@ -73,6 +75,7 @@ def lines(
     if level is not None:
         axes.axhline(level, color="black", linewidth=0.8, linestyle=":")
     axes.set(yscale="log", title=title, xlabel=place, ylabel=label)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(frameon=False)
     _lighten(axes)
     return figure
