@@ -17,12 +17,11 @@ from separatrix.data import DataSet
 from separatrix.norms import L2, Linf, Norm
 from separatrix.search import LBFGS, DeepFool, minimal_perturbation
 from separatrix.statistics import wilson
-from separatrix.studies.laboratory import Laboratory, Needs, Samples
+from separatrix.studies.laboratory import Laboratory, catalogue_needs, seeded
 from separatrix.studies.study import Case, Measured, Study
 from separatrix.studies.verdicts import Interval, Numbers, Outcome, above, below, bootstrap, rising
 from separatrix.subspaces import Subspace, dct_bands, words
 from separatrix.tables import Column, Rows, as_table, margin_columns, margin_values
-from separatrix.training import CATALOGUE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,28 +34,30 @@ _METHODS = (("DeepFool", L2), ("L-BFGS", L2), ("FGSM", L2), ("DeepFool", Linf), 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Networks, how many test images of each, and the share that FGSM has to fool."""
+    """Networks, how many test images of each, the share that FGSM has to fool, and the seeds of the trainings."""
 
     networks: tuple[str, ...]
     images: int = 100
     share: float = 0.9
-
-
-def _catalogue_needs(networks: Sequence[str], images: int) -> Needs:
-    recipes = {name: CATALOGUE[name] for name in networks}
-    return Needs(recipes, {name: Samples(recipe.data, images) for name, recipe in recipes.items()})
+    seeds: tuple[int, ...] = (0,)
 
 
 def _accuracy_cases(settings: Accuracy, laboratory: Laboratory) -> list[Case]:
     return [
-        Case(network, {"method": method, "norm": str(norm)}, laboratory.ids(network))
+        Case(
+            seeded(network, seed),
+            {"network": network, "seed": seed, "method": method, "norm": str(norm)},
+            laboratory.ids(network),
+        )
         for network in settings.networks
+        for seed in settings.seeds
         for method, norm in _METHODS
     ]
 
 
 _ACCURACY = (
     Column("network", "label"),
+    Column("seed", "label"),
     Column("method", "label"),
     Column("norm", "label"),
     Column("id", "identity"),
@@ -70,14 +71,14 @@ _ACCURACY = (
 
 
 def _accuracy_rows(settings: Accuracy, laboratory: Laboratory, case: Case) -> Measured:
-    data, model = laboratory.data(case.network), laboratory.model(case.network)
+    data, model = laboratory.data(str(case.settings["network"])), laboratory.model(case.network)
     method, norm = str(case.settings["method"]), Linf if case.settings["norm"] == str(Linf) else L2
     measured = (
         _by_fgsm(model, data, norm, settings.share) if method == "FGSM" else _by_search(model, data, norm, method)
     )
     with torch.no_grad():
         correct = model(data.points).argmax(1) == data.labels
-    named = {"network": case.network, "method": method, "norm": str(norm), "id": data.ids, "correct": correct}
+    named = {**case.settings, "id": data.ids, "correct": correct}
     return Measured(as_table(_ACCURACY, {**named, **measured}, len(data)))
 
 
@@ -155,15 +156,17 @@ def _draw_accuracy(rows: Rows, _: Mapping[str, Tensor]) -> Figure:
 
 @dataclass(frozen=True)
 class Bands:
-    """Networks, images of each, and the classes that DeepFool looks at."""
+    """Networks, images of each, the classes that DeepFool looks at, and the seeds of the trainings."""
 
     networks: tuple[str, ...]
     images: int = 100
     candidates: int | None = None
+    seeds: tuple[int, ...] = (0, 1, 2)
 
 
 _BANDS = (
     Column("network", "label"),
+    Column("seed", "label"),
     Column("band", "label"),
     Column("dim", "count"),
     Column("size", "estimate", "input units", "ℓ2"),
@@ -174,19 +177,20 @@ _EVERYWHERE = -1
 
 def _bands_cases(settings: Bands, laboratory: Laboratory) -> list[Case]:
     return [
-        Case(network, {"band": band}, laboratory.ids(network))
+        Case(seeded(network, seed), {"network": network, "seed": seed, "band": band}, laboratory.ids(network))
         for network in settings.networks
+        for seed in settings.seeds
         for band in range(_EVERYWHERE, len(dct_bands(laboratory.data(network).shape)))
     ]
 
 
 def _bands_rows(settings: Bands, laboratory: Laboratory, case: Case) -> Measured:
-    data, band = laboratory.data(case.network), int(case.settings["band"])
+    data, band = laboratory.data(str(case.settings["network"])), int(case.settings["band"])
     subspace: Subspace | None = None if band == _EVERYWHERE else dct_bands(data.shape)[band]
     method, model = DeepFool(candidates=settings.candidates), laboratory.model(case.network)
     boundary = minimal_perturbation(model, data.points, method=method, subspace=subspace, ids=data.ids)
     dim = math.prod(data.shape) if subspace is None else subspace.dim
-    named = {"network": case.network, "band": band, "dim": dim, "size": L2.length(data.points)}
+    named = {**case.settings, "dim": dim, "size": L2.length(data.points)}
     return Measured(as_table(_BANDS, {**named, **margin_values(boundary)}, len(data)))
 
 
@@ -244,6 +248,7 @@ class Watermark:
         images: How many.
         words: What the perturbations spell.
         ratio: Input dimensions d for each dimension m of the subspace.
+        seeds: Of the network and its training.
         shown: How many images the figure shows.
     """
 
@@ -251,18 +256,25 @@ class Watermark:
     images: int = 200
     words: tuple[str, ...] = ("NIPS", "SPAIN", "2016")
     ratio: int = 228
+    seeds: tuple[int, ...] = (0, 1, 2)
     shown: int = 6
 
 
+def _watermark_cases(settings: Watermark, laboratory: Laboratory) -> list[Case]:
+    network, ids = settings.network, laboratory.ids(settings.network)
+    return [Case(seeded(network, seed), {"seed": seed}, ids) for seed in settings.seeds]
+
+
 def _watermark_rows(settings: Watermark, laboratory: Laboratory, case: Case) -> Measured:
-    data, model = laboratory.data(case.network), laboratory.model(case.network)
+    data, model = laboratory.data(settings.network), laboratory.model(case.network)
     dim = max(1, math.prod(data.shape) // settings.ratio)
     subspace = words(data.shape, settings.words, dim, generator=torch.Generator().manual_seed(0))
     boundary = minimal_perturbation(model, data.points, subspace=subspace, ids=data.ids)
-    columns = (Column("dim", "count"), Column("size", "estimate", "input units", "ℓ2"), *margin_columns("ℓ2"))
-    values = {"dim": dim, "size": L2.length(data.points), **margin_values(boundary)}
+    labels = (Column("seed", "label"), Column("dim", "count"), Column("size", "estimate", "input units", "ℓ2"))
+    columns = (*labels, *margin_columns("ℓ2"))
+    values = {**case.settings, "dim": dim, "size": L2.length(data.points), **margin_values(boundary)}
     chosen = boundary[boundary.found][: settings.shown]
-    pictures = {"start": chosen.start, "end": chosen.end, "own": chosen.own, "rival": chosen.rival}
+    pictures = {"start": chosen.start, "end": chosen.end}
     return Measured(as_table(columns, values, len(data)), pictures)
 
 
@@ -286,7 +298,7 @@ def _draw_watermark(rows: Rows, pictures: Mapping[str, Tensor]) -> Figure:
     from separatrix.plots import before_and_after
 
     title = f"Perturbations spelt in words ({rows['dim'][0]} dimensions)"
-    return before_and_after(pictures["start"], pictures["end"], title=title)
+    return before_and_after(pictures["start"][:6], pictures["end"][:6], title=title)
 
 
 ACCURACY = Study(
@@ -324,7 +336,7 @@ ACCURACY = Study(
         "default": Accuracy(("lenet/mnist", "fc500-150/mnist", "nin/cifar10", "lenet-32/cifar10")),
         "paper": Accuracy(("lenet/mnist", "fc500-150/mnist", "nin/cifar10", "lenet-32/cifar10"), images=10_000),
     },
-    needs=lambda settings: _catalogue_needs(settings.networks, settings.images),
+    needs=lambda settings: catalogue_needs(settings.networks, settings.images, settings.seeds),
     cases=_accuracy_cases,
     measure=_accuracy_rows,
     quantities=_accuracy_quantities,
@@ -343,11 +355,11 @@ BANDS = Study(
     source=f"{_DOCUMENT}, Fig. 3.11",
     published={"β over 23 bands (ResNet-50, 1,000 ImageNet pictures)": "rises with frequency"},
     scales={
-        "smoke": Bands(("lenet/sample",), images=10, candidates=3),
+        "smoke": Bands(("lenet/sample",), images=10, candidates=3, seeds=(0,)),
         "default": Bands(("lenet/mnist", "lenet-32/cifar10")),
         "paper": Bands(("lenet/mnist", "lenet-32/cifar10", "nin/cifar10", "resnet-18/cifar10"), images=1_000),
     },
-    needs=lambda settings: _catalogue_needs(settings.networks, settings.images),
+    needs=lambda settings: catalogue_needs(settings.networks, settings.images, settings.seeds),
     cases=_bands_cases,
     measure=_bands_rows,
     quantities=_bands_quantities,
@@ -367,12 +379,12 @@ WATERMARK = Study(
     source=f"{_DOCUMENT}, Fig. 3.12",
     published={"label changed": "one picture shown, its text barely visible", "dimension m": "660 at 224 × 224 × 3"},
     scales={
-        "smoke": Watermark("lenet/sample", images=24, ratio=60),
+        "smoke": Watermark("lenet/sample", images=24, ratio=60, seeds=(0,)),
         "default": Watermark("lenet-32/cifar10"),
         "paper": Watermark("resnet-18/cifar10", images=1_000),
     },
-    needs=lambda settings: _catalogue_needs((settings.network,), settings.images),
-    cases=lambda settings, laboratory: [Case(settings.network, {}, laboratory.ids(settings.network))],
+    needs=lambda settings: catalogue_needs((settings.network,), settings.images, settings.seeds),
+    cases=_watermark_cases,
     measure=_watermark_rows,
     quantities=_watermark_quantities,
     claims=_watermark_claims,

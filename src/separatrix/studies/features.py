@@ -13,7 +13,7 @@ from torch import Tensor
 
 from separatrix.data import two_class
 from separatrix.search import DeepFool, minimal_perturbation
-from separatrix.studies.laboratory import Laboratory, Needs, Samples
+from separatrix.studies.laboratory import Laboratory, Needs, Samples, catalogue_needs, seeded
 from separatrix.studies.study import Case, Measured, Study
 from separatrix.studies.verdicts import Numbers, Outcome, above, below, between, bootstrap, median, ratio_of_medians
 from separatrix.subspaces import Subspace, dct_diagonal, random, rotated, span
@@ -138,6 +138,7 @@ class Spectrum:
         rotated: Whether the blocks are turned into a random orthonormal basis.
         candidates: Classes that DeepFool looks at.
         every: Take every so many blocks.
+        seeds: Of the networks and their training.
     """
 
     networks: tuple[str, ...]
@@ -145,6 +146,7 @@ class Spectrum:
     rotated: bool = False
     candidates: int | None = None
     every: int = 1
+    seeds: tuple[int, ...] = (0, 1, 2)
 
 
 _BLOCKS = {28: (8, 1), 32: (8, 2), 224: (16, 16)}
@@ -152,8 +154,7 @@ _BLOCKS = {28: (8, 1), 32: (8, 2), 224: (16, 16)}
 
 
 def _spectrum_needs(settings: Spectrum) -> Needs:
-    recipes = {name: CATALOGUE[name] for name in settings.networks}
-    return Needs(recipes, {name: Samples(recipe.data, settings.images) for name, recipe in recipes.items()})
+    return catalogue_needs(settings.networks, settings.images, settings.seeds)
 
 
 def diagonal_blocks(shape: tuple[int, ...], settings: Spectrum) -> tuple[Subspace, ...]:
@@ -167,14 +168,16 @@ def diagonal_blocks(shape: tuple[int, ...], settings: Spectrum) -> tuple[Subspac
 
 def _spectrum_cases(settings: Spectrum, laboratory: Laboratory) -> list[Case]:
     return [
-        Case(name, {"block": block}, laboratory.ids(name))
+        Case(seeded(name, seed), {"network": name, "seed": seed, "block": block}, laboratory.ids(name))
         for name in settings.networks
+        for seed in settings.seeds
         for block in range(len(diagonal_blocks(laboratory.data(name).shape, settings)))
     ]
 
 
 def _spectrum_margins(settings: Spectrum, laboratory: Laboratory, case: Case) -> Measured:
-    data, block = laboratory.data(case.network), int(case.settings["block"])
+    name, block = str(case.settings["network"]), int(case.settings["block"])
+    data = laboratory.data(name)
     subspace = diagonal_blocks(data.shape, settings)[block]
     boundary = minimal_perturbation(
         laboratory.model(case.network),
@@ -183,8 +186,9 @@ def _spectrum_margins(settings: Spectrum, laboratory: Laboratory, case: Case) ->
         subspace=subspace,
         ids=data.ids,
     )
-    columns = (Column("network", "label"), Column("block", "label"), Column("dim", "count"), *_MARGINS)
-    values = {"network": case.network, "block": block, "dim": subspace.dim, **margin_values(boundary)}
+    labels = (Column("network", "label"), Column("seed", "label"), Column("block", "label"))
+    columns = (*labels, Column("dim", "count"), *_MARGINS)
+    values = {**case.settings, "dim": subspace.dim, **margin_values(boundary)}
     return Measured(as_table(columns, values, len(boundary)))
 
 
@@ -280,11 +284,11 @@ SYNTHETIC = Study(
     claims=_synthetic_claims,
     draw=_draw_synthetic,
     notes=(
-        "Percentiles 5 / 50 / 95 of the length of the overshot walk, as published; refined ones beside them. Along u1 the "
-        "walk goes far beyond the boundary, so that the claims are decided on refined margins. The source does not say "
-        "how its network was trained. The recipe here, its weight decay above all, was chosen among several with the "
-        "published table in view: others left the margin across u1 at 1.2 to 3.1 times that along it. What the claims "
-        "show is that such a network exists and is found at once, not that every training leads to it."
+        "Percentiles 5 / 50 / 95 of the length of the overshot walk, as published; refined ones beside them. Along u1 "
+        "the walk goes far beyond the boundary, so that the claims are decided on refined margins. The source does not "
+        "say how its network was trained. The recipe here, its weight decay above all, was chosen among several with "
+        "the published table in view: others left the margin across u1 at 1.2 to 3.1 times that along it. What the "
+        "claims show is that such a network exists and is found at once, not that every training leads to it."
     ),
 )
 
@@ -302,7 +306,7 @@ SPECTRUM = Study(
         "ImageNet": "medians from 1 to 22 (ResNet-50)",
     },
     scales={
-        "smoke": Spectrum(("lenet/sample",), images=12, every=5),
+        "smoke": Spectrum(("lenet/sample",), images=12, every=5, seeds=(0,)),
         "default": Spectrum(("lenet/mnist", "lenet-32/cifar10")),
         "paper": Spectrum(("lenet/mnist", "lenet-32/cifar10", "resnet-18/cifar10")),
     },
@@ -326,7 +330,7 @@ RANDOM_BASIS = Study(
     source=f"{_DOCUMENT}, §3.2",
     published={"difference between blocks": "none"},
     scales={
-        "smoke": Spectrum(("lenet/sample",), images=12, every=5, rotated=True),
+        "smoke": Spectrum(("lenet/sample",), images=12, every=5, rotated=True, seeds=(0,)),
         "default": Spectrum(("lenet/mnist", "lenet-32/cifar10"), images=60, every=2, rotated=True),
         "paper": Spectrum(("lenet/mnist", "lenet-32/cifar10", "resnet-18/cifar10"), rotated=True),
     },

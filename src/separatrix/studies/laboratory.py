@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import torch
 from separatrix.classifier import Classifier
 from separatrix.data import DataSet
 from separatrix.models import fingerprint
-from separatrix.training import NetworkRecipe, Source, trained
+from separatrix.training import CATALOGUE, NetworkRecipe, Source, trained
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,18 @@ class Samples:
         data = self.source.load("test")
         chosen = torch.randperm(len(data), generator=torch.Generator().manual_seed(self.seed))[: self.count]
         return data.select(chosen.sort().values)
+
+
+def catalogue_needs(networks: Sequence[str], images: int, seeds: Sequence[int]) -> Needs:
+    """Networks of the catalogue, each trained with every seed, and test images of their data."""
+    recipes = {name: CATALOGUE[name] for name in networks}
+    trainings = {seeded(name, seed): recipe.reseeded(seed) for name, recipe in recipes.items() for seed in seeds}
+    return Needs(trainings, {name: Samples(recipe.data, images) for name, recipe in recipes.items()})
+
+
+def seeded(network: str, seed: int) -> str:
+    """What a laboratory calls a network of the catalogue trained with a seed."""
+    return f"{network}, seed {seed}"
 
 
 @dataclass(eq=False)
