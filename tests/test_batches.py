@@ -60,6 +60,10 @@ SOURCES = {
     "points and labels": (TensorDataset(POINTS, LABELS), PLAIN),
     "one-tuples": (TensorDataset(POINTS), PLAIN),
     "own ids": (Named(), IDS),
+    "part of a named set": (Subset(Named(), range(7)), IDS),
+    "part of a nameless set": (Subset(Bare(), range(7)), PLAIN),
+    "loader of a named set": (DataLoader(Named(), batch_size=3), IDS),
+    "loader of a part of a named set": (DataLoader(Subset(Named(), range(7)), batch_size=3), IDS),
     "list": (list(POINTS), PLAIN),
     "loader of points": (DataLoader(Bare(), batch_size=3), PLAIN),
     "loader of one-tuples": (DataLoader(TensorDataset(POINTS), batch_size=3), PLAIN),
@@ -83,6 +87,20 @@ def test_ids_given_come_first(kind: str):
     data, _ = SOURCES[kind]
     _, _, seen = collected(each(data, pair, batch_size=3, ids=list(range(30, 37))))  # type: ignore[arg-type]
     assert_close(seen, torch.arange(30, 37))
+
+
+@pytest.mark.parametrize("indices", [[4, 0, 6], (4, 0, 6), torch.tensor([4, 0, 6]), [-3, 0, -1]], ids=str)
+def test_a_part_keeps_the_ids_of_the_whole(indices: list[int]):
+    part = Subset(Named(), indices)
+    for data in (part, DataLoader(part, batch_size=2), Subset(Subset(Named(), [1, 6, 0, 4]), [3, 2, 1])):
+        _, points, ids = collected(each(data, pair, batch_size=2))
+        assert_close(points, POINTS[[4, 0, 6]])
+        assert_close(ids, IDS[[4, 0, 6]])
+
+
+def test_a_loader_that_leaves_out_its_last_samples_keeps_the_ids_of_the_others():
+    _, _, ids = collected(each(DataLoader(Named(), batch_size=3, drop_last=True), pair))
+    assert_close(ids, IDS[:6])
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 256])
@@ -130,6 +148,7 @@ REFUSED = {
     "one axis": (POINTS[0], pair, {}, r"`data` must be a batch of points \(n, \*shape\); got shape \(2,\)"),
     "no axis": (torch.tensor(1.0), pair, {}, r"`data` must be a batch .* got shape \(\)"),
     "few ids": (POINTS, pair, {"ids": [1, 2]}, r"`ids` must have shape \(7,\), one entry a point; got shape \(2,\)"),
+    "ids in words": (POINTS, pair, {"ids": ["a"] * 7}, r"`ids` must hold whole numbers; got \['a', 'a'"),
     "fractional ids": (POINTS, pair, {"ids": POINTS[:, 0]}, "`ids` must hold whole numbers; got torch.float32"),
 }
 
@@ -150,6 +169,8 @@ BAD_ITEMS = {
     "shapes": ([POINTS[0], POINTS], {}, r"`data` must have points of one shape; got \(2,\) and \(7, 2\)"),
     "batches": (DataLoader([{"x": 1}]), {}, "`data` must have batches that are points, .* got dict"),
     "shuffled": (shuffled(), {}, "`data` must keep its order, .* got RandomSampler. Use `shuffle=False`"),
+    "shuffled, named": (DataLoader(Named(), shuffle=True), {}, "`data` must keep its order, .* got RandomSampler"),
+    "shuffled part": (DataLoader(Subset(Named(), [1, 2]), shuffle=True), {}, "`data` must keep its order"),
     "weights": (DataLoader(TensorDataset(POINTS, LABELS, POINTS[:, 0])), {}, "`ids` must hold whole numbers"),
     "few ids": (DataLoader(Bare(), batch_size=7), {"ids": [1, 2]}, r"`ids` must have shape \(7,\)"),
 }

@@ -1,5 +1,7 @@
 """Fields against dense automatic differentiation."""
 
+import re
+
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
@@ -42,6 +44,32 @@ def test_a_pair_is_the_difference_of_two_logits():
 def test_a_margin_needs_a_class():
     with pytest.raises(ValueError, match="`own` must be given unless `rival` is"):
         Margin(NETWORK)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: Margin(NETWORK, own=7)(POINTS), "`own` must be a class from 0 to 2; got 7."),
+        (lambda: Margin(NETWORK, own=-1)(POINTS), "`own` must be a class from 0 to 2; got -1."),
+        (lambda: Margin(NETWORK, own=OWN, rival=3).of(LOGITS), "`rival` must be a class from 0 to 2; got 3."),
+        (lambda: Loss(NETWORK, 3)(POINTS), "`labels` must be a class from 0 to 2; got 3."),
+        (lambda: Margin(NETWORK, own="cat"), "`own` must be a class, or one a point (n,); got 'cat'."),
+        (lambda: Margin(NETWORK, rival=[0, 1]), "`rival` must be a class, or one a point (n,); got [0, 1]."),
+        (lambda: Loss(NETWORK, None), "`labels` must be a class, or one a point (n,); got None."),
+        (lambda: linearise_pairs(Margin(NETWORK, own=9), POINTS, None), "`own` must be a class from 0 to 2; got 9."),
+        (
+            lambda: linearise_pairs(Margin(NETWORK, own=OWN), POINTS, 0),
+            "`candidates` must be a whole number ≥ 2; got 0.",
+        ),
+        (
+            lambda: linearise_pairs(Margin(NETWORK, own=OWN), POINTS, 1),
+            "`candidates` must be a whole number ≥ 2; got 1.",
+        ),
+    ],
+)
+def test_a_bad_question_is_refused_by_name(ask, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        list(ask())
 
 
 def test_the_loss_is_the_cross_entropy_of_each_point():

@@ -7,11 +7,13 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler, Subset
 
-from separatrix.checks import require, require_batch, require_count
+from separatrix.checks import as_tensor, require, require_batch, require_count
 
 Answer = TypeVar("Answer")
+
+_WHOLE = "hold whole numbers"
 
 
 def each(
@@ -30,16 +32,18 @@ def each(
             batches, of its own size, are points, (points, labels) or (points, labels, ids).
         question: Called with points ``(b, *shape)`` and their ids ``(b,)``; what it returns is handed on.
         batch_size: Points asked about at once; a loader has its own.
-        ids: Whole numbers that name the samples ``(n,)``. Otherwise those of the loader's batches, ``data.ids`` of
-            a data set, or 0 … n − 1.
+        ids: Whole numbers that name the samples ``(n,)``. Otherwise those of the loader's batches; or ``ids`` of the
+            data set, which a ``Subset`` and a loader that keeps the order hand on; or 0 … n − 1.
     """
     require(callable(question), "question", "be callable with (points, ids)", type(question).__name__)
     require_count(batch_size, "batch_size")
-    names = None if ids is None else torch.as_tensor(ids)
+    names = None if ids is None else as_tensor(ids, "ids", _WHOLE)
     if isinstance(data, DataLoader):
         return _answers(_loaded(data, names), question)
     count = _count(data)
-    names = _names(data, count) if names is None else names
+    if names is None:
+        own = _own_ids(data)
+        names = torch.arange(count) if own is None else own
     require_batch(names, "ids", count, integer=True)
     return _answers(_sliced(data, names, batch_size), question)
 
@@ -62,9 +66,15 @@ def _count(data: object) -> int:
     return len(data)
 
 
-def _names(data: object, count: int) -> Tensor:
+def _own_ids(data: object) -> Tensor | None:
+    """The ids that a data set has for its samples, or has from the one that it is a part of."""
     own = getattr(data, "ids", None)
-    return torch.arange(count) if own is None else torch.as_tensor(own)
+    if own is not None:
+        return as_tensor(own, "ids", _WHOLE)
+    if not isinstance(data, Subset):
+        return None
+    own = _own_ids(data.dataset)
+    return None if own is None else own[torch.as_tensor(data.indices, dtype=torch.long)]
 
 
 def _sliced(data: Tensor | Dataset[Any], ids: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -93,13 +103,16 @@ def _loaded(loader: DataLoader[Any], ids: Tensor | None) -> Iterator[tuple[Tenso
     seen = 0
     for batch in loader:
         points, named = _parted(batch)
-        if ids is not None:
-            named = ids[seen : seen + len(points)]
-        elif named is None:
+        rows = slice(seen, seen + len(points))
+        if ids is None and named is None:
             _require_order(loader)
-            named = torch.arange(seen, seen + len(points))
+            ids = _own_ids(loader.dataset)
+        if ids is not None:
+            named = ids[rows]
+        elif named is None:
+            named = torch.arange(rows.start, rows.stop)
         require_batch(named, "ids", len(points), integer=True)
-        seen += len(points)
+        seen = rows.stop
         yield points, named
 
 

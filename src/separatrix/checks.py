@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from numbers import Real
+from typing import TypeGuard
+
 import torch
 from torch import Tensor
+
+_LONGEST = 120  # characters of a value that an error shows
 
 
 def require(holds: bool, name: str, rule: str, got: object, fix: str = "") -> None:
     """Raise in the one wording the library uses for a bad argument."""
     if not holds:
-        raise ValueError(f"`{name}` must {rule}; got {got}." + (f" {fix}" if fix else ""))
+        raise refusal(name, rule, got, fix)
+
+
+def refusal(name: str, rule: str, got: object, fix: str = "") -> ValueError:
+    """What ``require`` raises."""
+    return ValueError(f"`{name}` must {rule}; got {got}." + (f" {fix}" if fix else ""))
 
 
 def described(value: object) -> str:
     """A value as an error shows it: on one line, however large."""
-    return f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)
+    if isinstance(value, Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    line = " ".join(repr(value).split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first of many, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def require_points(points: object, name: str = "points") -> None:
@@ -34,10 +54,10 @@ def require_points(points: object, name: str = "points") -> None:
     require(bool(finite.all()), name, "be finite", f"NaN or inf in {int((~finite).sum())} of {len(points)} points")
 
 
-def require_full_precision(dtype: torch.dtype, name: str) -> None:
+def require_full_precision(dtype: torch.dtype, name: str, *, pixels: bool = True) -> None:
     """Refuse what geometry cannot be measured in: integers, complex numbers and half precision."""
     fix = "Convert with `.float()`."
-    if not dtype.is_floating_point:
+    if pixels and not dtype.is_floating_point:
         fix = "Convert with `.float()`, and divide by 255 if pixels run from 0 to 255."
     require(dtype in (torch.float32, torch.float64), name, "be float32 or float64", dtype, fix)
 
@@ -48,8 +68,7 @@ def require_batch(tensor: object, name: str, count: int, *, integer: bool = Fals
     assert isinstance(tensor, Tensor)
     require(tensor.shape == (count,), name, f"have shape ({count},), one entry a point", f"shape {tuple(tensor.shape)}")
     if integer:
-        whole = not tensor.dtype.is_floating_point and not tensor.dtype.is_complex and tensor.dtype != torch.bool
-        require(whole, name, "hold whole numbers", tensor.dtype)
+        require(is_whole(tensor.dtype), name, "hold whole numbers", tensor.dtype)
 
 
 def require_count(number: object, name: str, least: int = 1) -> None:
@@ -62,6 +81,63 @@ def require_positive(number: object, name: str) -> None:
     """Refuse what is not a finite number above zero."""
     real = isinstance(number, (int, float)) and not isinstance(number, bool)
     require(real and 0 < number < float("inf"), name, "be a finite number above 0", repr(number))  # type: ignore[operator]
+
+
+def require_seed(seed: object) -> None:
+    """Refuse what random numbers cannot be a function of."""
+    whole = isinstance(seed, int) and not isinstance(seed, bool)
+    require(whole and 0 <= seed < 2**63, "seed", "be a whole number from 0 to 2^63 − 1", described(seed))  # type: ignore[operator]
+
+
+def require_generator(generator: object) -> None:
+    """Refuse what random numbers cannot be drawn from."""
+    require(isinstance(generator, torch.Generator), "generator", "be a torch.Generator", type(generator).__name__)
+
+
+def require_range(bounds: object, name: str) -> None:
+    """Refuse what is not a least and a greatest number."""
+    pair = isinstance(bounds, (tuple, list)) and len(bounds) == 2 and all(map(is_number, bounds))
+    require(pair and bounds[0] < bounds[1], name, "be a pair (least, greatest)", described(bounds))  # type: ignore[index]
+
+
+def is_whole(dtype: torch.dtype) -> bool:
+    """Whether tensors of this kind hold whole numbers; truth values are none."""
+    return not dtype.is_floating_point and not dtype.is_complex and dtype != torch.bool
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a real number, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def as_tensor(
+    values: object, name: str, rule: str, dtype: torch.dtype | None = None, device: torch.device | None = None
+) -> Tensor:
+    """The values as a tensor; refuse those that make none."""
+    try:
+        return torch.as_tensor(values, dtype=dtype, device=device)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        raise refusal(name, rule, described(values)) from None
+
+
+def number_each(values: object, name: str, points: Tensor) -> Tensor:
+    """One real number a point ``(n,)``, in the precision of the points: one for all, or one a point already."""
+    rule = "be a number, or one a point (n,)"
+    if isinstance(values, Tensor):
+        real = values.dtype != torch.bool and not values.is_complex()
+        require(real, name, "hold real numbers", values.dtype)
+    else:
+        require(is_number(values), name, rule, described(values))
+    numbers = as_tensor(values, name, rule, points.dtype, points.device)
+    if numbers.ndim:
+        require_batch(numbers, name, len(points))
+    return numbers.expand(len(points))
+
+
+def require_each(sound: Tensor, name: str, rule: str, values: Tensor) -> None:
+    """Refuse numbers ``(n,)`` some of which break the rule, and name those."""
+    broken = dict.fromkeys(f"{value:g}" for value in values[~sound].tolist())
+    require(not broken, name, rule, few(list(broken)))
 
 
 def sample_ids(ids: Tensor | None, points: Tensor) -> Tensor:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Protocol, Self
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from separatrix.checks import require
+from separatrix.checks import described, require, require_count
 from separatrix.classifier import Model, logits_of
 
 Index = Tensor | slice
@@ -50,6 +51,9 @@ class Margin:
     def __post_init__(self) -> None:
         named = self.own is not None or self.rival is not None
         require(named, "own", "be given unless `rival` is", None)
+        for name, classes in (("own", self.own), ("rival", self.rival)):
+            if classes is not None:
+                _require_classes(classes, name)
 
     def __call__(self, points: Tensor) -> Tensor:
         """``f_rival − f_own`` at each point ``(n,)``."""
@@ -57,6 +61,7 @@ class Margin:
 
     def of(self, logits: Tensor) -> Tensor:
         """The margin ``(n,)`` that these logits ``(n, c)`` amount to."""
+        self._require_known(logits)
         upper = _strongest_but(logits, self.own) if self.rival is None else _logit(logits, self.rival)
         lower = _strongest_but(logits, self.rival) if self.own is None else _logit(logits, self.own)
         return upper - lower
@@ -68,6 +73,7 @@ class Margin:
             logits: Where to look ``(n, c)``.
             candidates: How many of the highest logits to look at, the own class among them; None: at most ten.
         """
+        self._require_known(logits)
         if self.rival is not None:
             own = _without(logits, self.rival).argmax(1) if self.own is None else self.own
             return [replace(self, own=own)]
@@ -77,6 +83,10 @@ class Margin:
 
     def __getitem__(self, index: Index) -> Margin:
         return replace(self, own=_selected(self.own, index), rival=_selected(self.rival, index))
+
+    def _require_known(self, logits: Tensor) -> None:
+        _require_among(self.own, "own", logits)
+        _require_among(self.rival, "rival", logits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +101,13 @@ class Loss:
     model: Model
     labels: Tensor | int
 
+    def __post_init__(self) -> None:
+        _require_classes(self.labels, "labels")
+
     def __call__(self, points: Tensor) -> Tensor:
         """Cross-entropy at each point ``(n,)``."""
         logits = logits_of(self.model, points)
+        _require_among(self.labels, "labels", logits)
         labels = torch.as_tensor(self.labels, device=logits.device).expand(len(logits))
         return cross_entropy(logits, labels, reduction="none")
 
@@ -124,10 +138,12 @@ def linearise_pairs(margin: Margin, points: Tensor, candidates: int | None) -> I
         candidates: How many of the highest logits to look at, the own class among them; None for all of them up to
             ten classes, and for ten beyond.
 
-    Yields:
-        rivals ``(n,)``, values ``(n,)`` and gradients ``(n, *shape)`` of ``f_rival − f_own``.
+    Returns:
+        One after the other: rivals ``(n,)``, values ``(n,)`` and gradients ``(n, *shape)`` of ``f_rival − f_own``.
     """
-    yield from pairs_seen(margin, Seen.at(margin.model, points), candidates)
+    if candidates is not None:
+        require_count(candidates, "candidates", 2)
+    return pairs_seen(margin, Seen.at(margin.model, points), candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +205,17 @@ def watched(points: Tensor) -> tuple[Tensor, Tensor]:
     """A leaf to differentiate by, and the non-leaf made from it that a model may see (and clobber)."""
     leaf = points.detach().requires_grad_()
     return leaf, leaf.clone()
+
+
+def _require_classes(classes: object, name: str) -> None:
+    require(isinstance(classes, (Tensor, Integral)), name, "be a class, or one a point (n,)", described(classes))
+
+
+def _require_among(classes: Classes, name: str, logits: Tensor) -> None:
+    """Refuse one class for all that the model does not have; a tensor is left to ``gather``, so that no GPU waits."""
+    if isinstance(classes, Integral):
+        count = logits.shape[1]
+        require(0 <= classes < count, name, f"be a class from 0 to {count - 1}", classes)
 
 
 def _column(classes: Classes, logits: Tensor) -> Tensor:

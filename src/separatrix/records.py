@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import Tensor
 
-from separatrix.checks import require
+from separatrix.checks import as_tensor, described, is_whole, require
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -43,7 +43,9 @@ def rows(index: Index) -> slice | Tensor:
     """The samples an index selects, as something that keeps the batch axis."""
     if isinstance(index, slice):
         return index
-    empty = not isinstance(index, (int, Tensor)) and len(index) == 0
-    chosen = torch.as_tensor(index, dtype=torch.long if empty else None)
+    rule = "be a slice, whole numbers or a mask"
+    chosen = as_tensor(index, "index", rule)
     require(chosen.ndim <= 1, "index", "have one axis", f"shape {tuple(chosen.shape)}")
-    return chosen.reshape(-1)
+    mask, whole = chosen.dtype == torch.bool, is_whole(chosen.dtype) or chosen.numel() == 0
+    require(mask or whole, "index", rule, chosen.dtype if isinstance(index, Tensor) else described(index))
+    return (chosen if mask else chosen.long()).reshape(-1)

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from separatrix import L2, Classifier, Linf, Norm, minimal_perturbation, subspaces
-from separatrix.search import DeepFool
+from separatrix import L2, Classifier, Linf, Norm, line_distance, minimal_perturbation, subspaces
+from separatrix.search import DDN, LBFGS, DeepFool
 from separatrix.testing import small_network
 
 MODEL = small_network()
@@ -18,6 +18,10 @@ OWN = MODEL(POINTS).argmax(1)
 
 def ask(model=MODEL, points=POINTS, **settings):
     return minimal_perturbation(model, points, **settings)
+
+
+def along(directions=POINTS, **settings):
+    return line_distance(MODEL, POINTS, directions, **settings)
 
 
 def spoilt(value):
@@ -245,6 +249,43 @@ REQUESTS = {
         "`overshoot` must be a finite number ≥ 0",
         "a little",
     ),
+    "DDN without steps": (lambda: DDN(steps=0), "`steps` must be a whole number ≥ 1", "got 0"),
+    "a rate by name": (lambda: DDN(rate="a"), "`rate` must be a number between 0 and 1", "got 'a'"),
+    "a rate that is a truth value": (lambda: DDN(rate=True), "`rate` must be a number between 0 and 1", "got True"),
+    "a rate of one": (lambda: DDN(last_rate=1.0), "`last_rate` must be a number between 0 and 1", "got 1.0"),
+    "a rate that is none": (lambda: DDN(rate=None), "`rate` must be a number between 0 and 1", "got None"),
+    "no iterations": (lambda: LBFGS(iterations=0), "`iterations` must be a whole number ≥ 1", "got 0"),
+    "no history": (lambda: LBFGS(history=2.0), "`history` must be a whole number ≥ 1", "got 2.0"),
+    "directions of no length": (
+        lambda: along(POINTS * torch.tensor([1.0, 0, 0, math.nan])[:, None, None, None]),
+        "`directions` must be finite and not zero",
+        "got 2 zero, 1 NaN of 4",
+    ),
+    "an endless direction": (
+        lambda: along(torch.full((1, 8, 8), -math.inf)),
+        "`directions` must be finite and not zero",
+        "got 1 infinite of 1",
+    ),
+    "directions in a list": (lambda: along([1.0]), "`directions` must be a torch tensor", "got list"),
+    "a radius that is a truth value": (
+        lambda: along(radius=True),
+        "`radius` must be a number, or one a point (n,)",
+        "got True",
+    ),
+    "a radius by name": (lambda: along(radius="a"), "`radius` must be a number, or one a point (n,)", "got 'a'"),
+    "radii in a list": (lambda: along(radius=[1, 2]), "`radius` must be a number, or one a point (n,)", "got [1, 2]"),
+    "a complex radius": (
+        lambda: along(radius=torch.ones(4, dtype=torch.complex64)),
+        "`radius` must hold real numbers",
+        "got torch.complex64",
+    ),
+    "radii for other points": (lambda: along(radius=torch.ones(3)), "`radius` must have shape (4,)", "got shape (3,)"),
+    "negative radii": (
+        lambda: along(radius=torch.tensor([-1.0, 2.0, 0.0, math.inf])),
+        "`radius` must be finite and above 0",
+        "got -1, 0, inf",
+    ),
+    "a radius of nothing": (lambda: along(radius=0), "`radius` must be finite and above 0", "got 0"),
     "one candidate": (lambda: ask(method=DeepFool(candidates=1)), "`candidates` must be a whole number ≥ 2", "got 1"),
 }
 
@@ -267,4 +308,6 @@ def test_what_is_next_to_a_bad_request_is_answered():
     assert ask(rival=(OWN + 1) % 3, norm=L2, subspace=PLANE).found.all()
     assert ask(norm=Norm(1.01), max_steps=50).found.any()
     assert ask(model=Classifier(MODEL, bounds=(-9, 9)), ids=torch.tensor([9, 3, 9, 0], dtype=torch.int32)).found.all()
+    assert along(radius=torch.full((4,), 3)).found.any()
+    assert DDN(rate=0.5, last_rate=1e-3).rate == 0.5
     assert ask(model=nn.Sequential(MODEL, nn.Identity()).eval(), starts=1, retries=0, batch_size=1).found.all()

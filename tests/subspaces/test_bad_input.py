@@ -60,12 +60,24 @@ BAD = {
         "`m` must keep the basis within 1 numbers inside another subspace",
     ),
     "no generator": (lambda: random(SHAPE, 2, generator=3), "`generator` must be a torch.Generator"),
-    "seed": (lambda: random_each(SHAPE, 2, seed=0.5), "`seed` must be a whole number"),
+    "seed": (lambda: random_each(SHAPE, 2, seed=0.5), "`seed` must be a whole number from 0 to 2^63 − 1; got 0.5"),
+    "large seed": (lambda: random_each(SHAPE, 2, seed=2**63), "`seed` must be a whole number from 0 to 2^63 − 1"),
+    "shape by one number": (lambda: random(64, 2, generator=g()), "`shape` must hold the sizes of one input"),
+    "within a tensor": (lambda: random(SHAPE, 1, generator=g(), within=ONES), "`within` must be a Subspace or None"),
+    "dense limit": (lambda: random_each(SHAPE, 2, dense_limit="a"), "`dense_limit` must be a whole number ≥ 0"),
     "no samples yet": (lambda: random_each(SHAPE, 2).project(ONES), "Choose the samples first: `subspace[ids]`"),
     "no basis yet": (lambda: random_each(SHAPE, 2).basis(), "`subspace` must have its samples chosen"),
     "without, no samples yet": (lambda: random_each(SHAPE, 2).without(ONES[:1]), "must have its samples chosen"),
     "open slice": (lambda: random_each(SHAPE, 2)[1:], "`index` must have an end"),
-    "mask of no samples": (lambda: random_each(SHAPE, 2)[torch.tensor([True])], "`index` must hold ids (n,), int64"),
+    "mask of no samples": (
+        lambda: random_each(SHAPE, 2)[torch.tensor([True])],
+        "`index` must hold ids (n,), whole numbers",
+    ),
+    "fractions for ids": (lambda: random_each(SHAPE, 2)[torch.ones(2)], "`index` must hold ids (n,), whole numbers"),
+    "a table of ids": (
+        lambda: random_each(SHAPE, 2)[torch.ones(2, 2).int()],
+        "`index` must hold ids (n,), whole numbers; got torch.int32 of shape (2, 2)",
+    ),
     "one index": (lambda: full(SHAPE)[0], "`index` must be a tensor or a slice of samples; got 0"),
     "iteration": (lambda: list(full(SHAPE)), "`index` must be a tensor or a slice of samples"),
     "ids": (lambda: full(SHAPE).realise(torch.ones(2, 2), like=ONES), "`ids` must have shape (n,)"),
@@ -88,11 +100,25 @@ BAD = {
     "rotating each": (lambda: rotated([random_each(SHAPE, 2)], generator=g()), "`subspaces` must each be one for all"),
     "one string": (lambda: words(SHAPE, "NIPS", generator=g()), "`words` must be a sequence of words"),
     "empty word": (lambda: words(SHAPE, ("A", " "), generator=g()), "`words` must be a sequence of words"),
+    "numbers for words": (
+        lambda: words(SHAPE, (1, 2), generator=g()),
+        "`words` must be a sequence of words, none empty; got (1, 2)",
+    ),
+    "no words": (
+        lambda: words(SHAPE, None, generator=g()),
+        "`words` must be a sequence of words, none empty; got None",
+    ),
+    "words drawn by nothing": (
+        lambda: words(SHAPE, generator=None),
+        "`generator` must be a torch.Generator; got NoneType",
+    ),
     "too many words": (lambda: words((1, 4, 4), ("I",), 16, generator=g()), "`dim` must be at most"),
     "count above rank": (
         lambda: leading(ONES, 2),
         "`count` must be at most the 1 dimension that `vectors` span; got 2",
     ),
+    "angles of nothing": (lambda: principal_angles(None, full(SHAPE)), "`a` must be a Subspace; got None"),
+    "angles of vectors": (lambda: principal_angles(full(SHAPE), ONES), "`b` must be a Subspace; got a tensor of shape"),
     "angles across shapes": (lambda: principal_angles(full(SHAPE), full((8, 8))), "`b` must have inputs of shape"),
     "draw from nothing": (
         lambda: full(SHAPE).complement().sample(1, generator=g()),
@@ -106,3 +132,9 @@ def test_a_bad_request_is_refused_by_name(request_, message):
     with pytest.raises(ValueError, match=re.escape(message)) as refusal:
         request_()
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32])
+def test_ids_are_whole_numbers_of_any_kind(dtype):
+    family, ids = random_each(SHAPE, 2), torch.tensor([7, 3])
+    assert torch.equal(family[ids.to(dtype)].basis(), family[ids].basis())

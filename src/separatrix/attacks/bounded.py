@@ -12,7 +12,18 @@ from torch import Tensor
 from separatrix.attacks.base import AbstractAttack, Box, Objective, Record, Task, require_objective
 from separatrix.attacks.gradient import PGD
 from separatrix.attacks.perturbed import Perturbed
-from separatrix.checks import class_each, require, require_batch, require_count, require_points, sample_ids
+from separatrix.checks import (
+    class_each,
+    number_each,
+    require,
+    require_batch,
+    require_count,
+    require_each,
+    require_points,
+    require_range,
+    require_seed,
+    sample_ids,
+)
 from separatrix.classifier import Model, device_of, logits_of, require_model
 from separatrix.fields import Loss, linearise
 from separatrix.norms import Linf, Norm
@@ -119,7 +130,7 @@ class Request:
         """The question, of radius 0 for now; refused where something is wrong with it."""
         require(isinstance(method, AbstractAttack), "method", "be an attack such as `PGD(steps=20)`", repr(method))
         require(isinstance(norm, Norm), "norm", "be a Norm: `L2`, `Linf` or `Norm(p)`", repr(norm))
-        require_count(seed, "seed", 0)
+        require_seed(seed)
         if batch_size is not None:
             require_count(batch_size, "batch_size")
         require_points(points)
@@ -215,23 +226,16 @@ def _perturbed(task: Task) -> Perturbed:
 
 
 def _radius(radius: float | Tensor, points: Tensor) -> Tensor:
-    number = isinstance(radius, (int, float)) and not isinstance(radius, bool)
-    require(number or isinstance(radius, Tensor), "radius", "be a number, or one a point (n,)", repr(radius))
-    lengths = torch.as_tensor(radius, dtype=points.dtype, device=points.device)
-    if lengths.ndim:
-        require_batch(lengths, "radius", len(points))
-    sound = bool((lengths.isfinite() & (lengths >= 0)).all())
-    got = f"{float(lengths.min()):g}" if lengths.ndim == 0 else f"{float(lengths.min()):g} to {float(lengths.max()):g}"
-    require(sound, "radius", "be finite and ≥ 0", got)
-    return lengths.expand(len(points))
+    lengths = number_each(radius, "radius", points)
+    require_each(lengths.isfinite() & (lengths >= 0), "radius", "be finite and ≥ 0", lengths)
+    return lengths
 
 
 def _box(box: Box | None, model: Model, points: Tensor) -> Box:
     if box is None:
         bounds = getattr(model, "bounds", None)
         return (-math.inf, math.inf) if bounds is None else (float(bounds[0]), float(bounds[1]))
-    numbers = isinstance(box, tuple) and len(box) == 2 and all(isinstance(end, (int, float)) for end in box)
-    require(numbers and box[0] < box[1], "box", "be a pair (least, greatest)", repr(box))
+    require_range(box, "box")
     inside = box[0] <= float(points.min()) and float(points.max()) <= box[1]
     got = f"values from {float(points.min()):g} to {float(points.max()):g}"
     require(inside, "points", f"lie within the box [{box[0]:g}, {box[1]:g}]", got, "Are the units right?")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from separatrix.checks import require, require_count
+from separatrix.checks import is_number, require, require_count
 from separatrix.norms import Linf, per_sample
 from separatrix.search.base import AbstractSearch, Problem, Step
 
@@ -36,7 +36,7 @@ class DDN(AbstractSearch):
         require_count(self.steps, "steps")
         for name in ("rate", "last_rate"):
             rate = getattr(self, name)
-            require(0 < rate < 1, name, "lie between 0 and 1", rate)
+            require(is_number(rate) and 0 < rate < 1, name, "be a number between 0 and 1", repr(rate))
 
     def begin(self, problem: Problem) -> Tensor:
         """Radius and number of the step, one row a sample."""

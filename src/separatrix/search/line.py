@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from separatrix.boundary import BoundaryPoints
-from separatrix.checks import require, require_batch, require_count, require_points, require_positive, sample_ids
+from separatrix.checks import number_each, require, require_count, require_each, require_points, sample_ids
 from separatrix.classifier import Model, device_of, logits_of, require_model
 from separatrix.fields import Margin
 from separatrix.norms import L2, per_sample
@@ -124,9 +124,9 @@ def _unit(directions: Tensor, points: Tensor) -> Tensor:
     require(fits, "directions", rule, f"shape {tuple(directions.shape)}")
     each = directions[None] if single else directions
     length = L2.length(each)
-    require(
-        bool(((length > 0) & (length < torch.inf)).all()), "directions", "be finite and not zero", "zero, NaN or inf"
-    )
+    flaws = {"zero": length == 0, "NaN": length.isnan(), "infinite": length.isinf()}
+    got = ", ".join(f"{int(rows.sum())} {flaw}" for flaw, rows in flaws.items() if rows.any())
+    require(not got, "directions", "be finite and not zero", f"{got} of {len(each)}")
     return L2.steepest(each).expand_as(points)
 
 
@@ -134,9 +134,6 @@ def _radii(radius: float | Tensor | None, points: Tensor) -> Tensor:
     if radius is None:
         length = 4 * L2.length(points)
         return torch.where(length > 0, length, torch.ones_like(length))
-    if isinstance(radius, Tensor) and radius.ndim:
-        require_batch(radius, "radius", len(points))
-        require(bool(((radius > 0) & (radius < torch.inf)).all()), "radius", "be above 0 and finite", "another value")
-        return radius.to(points)
-    require_positive(float(radius), "radius")
-    return torch.full_like(points.flatten(1)[:, 0], float(radius))
+    lengths = number_each(radius, "radius", points)
+    require_each((lengths > 0) & (lengths < torch.inf), "radius", "be finite and above 0", lengths)
+    return lengths

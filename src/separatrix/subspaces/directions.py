@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from separatrix.checks import require, require_count, require_points
+from separatrix.checks import described, require, require_count, require_points
 from separatrix.subspaces.base import Subspace, flat_basis, plural, require_same_shape, spanned
 
 
@@ -32,6 +32,8 @@ def principal_angles(a: Subspace, b: Subspace) -> Tensor:
     the singular values of UᵀV, small ones from their sines (Björck and Golub, 1973). For subspaces per sample
     ``(n, k)``.
     """
+    for name, subspace in (("a", a), ("b", b)):
+        require(isinstance(subspace, Subspace), name, "be a Subspace", described(subspace))
     require_same_shape(b.shape, a.shape, "b")
     larger, smaller = (flat_basis(each) for each in ((a, b) if a.dim >= b.dim else (b, a)))
     smaller = smaller.to(larger.device)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from separatrix.checks import require, require_count
+from separatrix.checks import described, require, require_count, require_generator
 from separatrix.subspaces.base import Subspace, require_shape, spanned
 
 _ROUNDS = 10
@@ -33,8 +33,10 @@ def words(
     """
     sizes = require_shape(shape)
     require(len(sizes) >= 2, "shape", "have an image's height and width as its last two axes", sizes)
-    written = not isinstance(words, str) and len(words) > 0 and all(word.strip() for word in words)
-    require(written, "words", "be a sequence of words, none empty", repr(words))
+    written = isinstance(words, Sequence) and not isinstance(words, str) and len(words) > 0
+    written = written and all(isinstance(word, str) and word.strip() for word in words)
+    require(written, "words", "be a sequence of words, none empty", described(words))
+    require_generator(generator)
     count = max(1, math.prod(sizes) // 228) if dim is None else dim
     require_count(count, "dim")
     require(count <= math.prod(sizes[-2:]), "dim", f"be at most the {math.prod(sizes[-2:])} pixels of a channel", count)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from separatrix import randomness
-from separatrix.checks import require, require_count
+from separatrix.checks import described, is_whole, require, require_count, require_seed
 from separatrix.cosine import dct, idct
 from separatrix.subspaces.base import (
     CHOOSE,
@@ -108,8 +108,9 @@ class RandomEach(Subspace):
             within = self.within if self.within is None else self.within.batch(index)
             return replace(self, ids=None if self.ids is None else self.ids[index], within=within)
         if isinstance(index, Tensor):
-            require(index.ndim == 1 and index.dtype == torch.int64, "index", "hold ids (n,), int64", index)
-            return replace(self, ids=index)
+            named = index.ndim == 1 and is_whole(index.dtype)
+            require(named, "index", "hold ids (n,), whole numbers", f"{index.dtype} of shape {tuple(index.shape)}")
+            return replace(self, ids=index.long())
         require(index.stop is not None, "index", "have an end", index, "Samples are not chosen yet.")
         return replace(self, ids=torch.arange(index.stop)[index])
 
@@ -164,15 +165,18 @@ def random_each(
         dense_limit: As in ``random``, for each sample. A batch of n holds n·m·d numbers at once.
     """
     sizes = _require_random(shape, m, within, dense_limit)
-    require(isinstance(seed, int), "seed", "be a whole number", repr(seed))
+    require_seed(seed)
     return RandomEach(sizes, m, f"{_name(sizes, m, within, dense_limit)} for each sample", seed, within, dense_limit)
 
 
 def _require_random(shape: Sequence[int], m: int, within: Subspace | None, dense_limit: int) -> tuple[int, ...]:
+    require(isinstance(shape, Sequence), "shape", "hold the sizes of one input, such as (3, 32, 32)", described(shape))
     sizes = require_shape(shape)
     require_count(m, "m")
+    require_count(dense_limit, "dense_limit", 0)
     require(m <= math.prod(sizes), "m", f"be at most the {math.prod(sizes)} dimensions of {sizes}", m)
     if within is not None:
+        require(isinstance(within, Subspace), "within", "be a Subspace or None", described(within))
         require_same_shape(within.shape, sizes, "within")
         require(m <= within.dim, "m", f"be at most the dimension {within.dim} of `within`", m)
         dense = not _too_dense(sizes, m, dense_limit)
