@@ -33,8 +33,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 studies: $(READY)
-	rm -rf out/studies
-	MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/separatrix study run --all --scale smoke --out out/studies
+	$(ONE_THREAD) $(BIN)/separatrix study run --all --scale smoke --out out/smoke
 
 soak: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m slow

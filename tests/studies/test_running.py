@@ -154,6 +154,24 @@ def test_a_study_that_claims_nothing_is_reported(tmp_path):
     assert "no claim at this scale" in page([finding])
 
 
+def test_a_finding_that_was_edited_or_leads_elsewhere_is_refused(tmp_path):
+    finding = run_study(STUDY, "smoke", tmp_path / "runs" / "one")
+    path = tmp_path / "runs" / "one" / "finding.json"
+    path.write_text(path.read_text("utf-8").replace('"holds"', '"fails"'), "utf-8")
+    with pytest.raises(ValueError, match=r"`finding` must be as it was stored; got a changed .*finding\.json"):
+        write_ledger(tmp_path / "runs", tmp_path / "docs")
+    replace(finding, scale="../../../gone").write(path)
+    with pytest.raises(ValueError, match="`finding` must be of a study and a scale"):
+        write_ledger(tmp_path / "runs", tmp_path / "docs")
+    assert not list(tmp_path.glob("gone*"))
+
+
+def test_repeated_cases_are_refused(tmp_path):
+    twice = replace(STUDY, cases=lambda settings, _: [Case("", {"die": 0})] * 2)
+    with pytest.raises(ValueError, match="`cases` must all differ; got 1 repeated"):
+        run_study(twice, "smoke", tmp_path)
+
+
 def test_a_finding_is_plain_json(tmp_path):
     run_study(STUDY, "smoke", tmp_path)
     content = json.loads((tmp_path / "finding.json").read_text("utf-8"))

@@ -61,7 +61,7 @@ def spread(middle, count=200):
 
 def synthetic(along, across, apart, anyhow):
     margins = {"u1": along, "span{u1}⊥": across, "S_orth": apart, "S_rand": anyhow}
-    return table([{"direction": name, "distance": spread(middle)} for name, middle in margins.items()])
+    return table([{"network": "n", "direction": name, "distance": spread(middle)} for name, middle in margins.items()])
 
 
 def test_claims_on_the_known_feature():
@@ -73,7 +73,7 @@ def spectra(**ends):
     names = {"mnist": "lenet/mnist", "cifar": "lenet-32/cifar10"}
     return table(
         [
-            {"network": names[name], "block": block, "distance": spread(middle)}
+            {"network": names[name], "seed": 0, "block": block, "distance": spread(middle)}
             for name, middles in ends.items()
             for block, middle in enumerate(middles)
         ]
@@ -94,7 +94,7 @@ def test_claims_on_the_random_basis():
 def accuracies(deepfool, lbfgs, fgsm, steps):
     lengths = {"DeepFool": deepfool, "L-BFGS": lbfgs, "FGSM": fgsm}
     parts = [
-        {"network": "n", "method": name, "norm": "ℓ2", "steps": steps, "distance": spread(middle)}
+        {"network": "n", "seed": 0, "method": name, "norm": "ℓ2", "steps": steps, "distance": spread(middle)}
         for name, middle in lengths.items()
     ]
     rows = table(parts)
@@ -107,9 +107,9 @@ def test_claims_on_the_methods():
 
 
 def banded(betas, found=True):
-    parts = [{"network": "n", "band": -1, "dim": 100, "found": True, "distance": spread(1.0)}]
+    parts = [{"network": "n", "seed": 0, "band": -1, "dim": 100, "found": True, "distance": spread(1.0)}]
     parts += [
-        {"network": "n", "band": band, "dim": 25, "found": found, "distance": 2 * beta * spread(1.0)}
+        {"network": "n", "seed": 0, "band": band, "dim": 25, "found": found, "distance": 2 * beta * spread(1.0)}
         for band, beta in enumerate(betas)
     ]
     return {**(rows := table(parts)), "size": np.ones(len(rows["distance"]))}
@@ -130,8 +130,15 @@ def test_the_ratio_of_a_band_is_one_by_chance_and_unknown_where_nothing_was_met(
 
 @pytest.mark.parametrize(("hits", "verdict"), [(200, "holds"), (184, "inconclusive"), (150, "does not hold")])
 def test_claims_on_words(hits, verdict):
-    rows = {"found": np.arange(200) < hits, "distance": np.ones(200), "dim": np.full(200, 13), "size": np.ones(200)}
+    rows = {"found": np.arange(200) < hits, "seed": np.zeros(200)}
     assert verdicts("deepfool/watermark", rows) == [verdict]
+
+
+def test_a_claim_must_hold_for_every_training():
+    good, bad = synthetic(2.5, 12, 100, 28), synthetic(2.5, 5, 100, 28)
+    bad["network"] = np.full(len(bad["network"]), "m")
+    both = {key: np.concatenate([good[key], bad[key]]) for key in good}
+    assert verdicts("features/synthetic", both) == ["holds", "inconclusive", "holds"]
 
 
 def test_medians_are_those_of_all_samples_found_or_not():

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from separatrix.studies.deepfool import ACCURACY, BANDS, WATERMARK
+from separatrix.studies.deepfool import ACCURACY, BANDS
 from separatrix.studies.features import RANDOM_BASIS, SPECTRUM, SYNTHETIC
 from separatrix.studies.laboratory import Laboratory as Laboratory
 from separatrix.studies.laboratory import Needs as Needs
@@ -18,6 +18,7 @@ from separatrix.studies.study import Scale as Scale
 from separatrix.studies.study import Study as Study
 from separatrix.studies.verdicts import Outcome as Outcome
 from separatrix.studies.verdicts import Verdict as Verdict
+from separatrix.studies.watermark import WATERMARK
 
 _ALL = (SYNTHETIC, SPECTRUM, RANDOM_BASIS, ACCURACY, BANDS, WATERMARK)
 STUDIES: Mapping[str, Study] = MappingProxyType({study.name: study for study in _ALL})

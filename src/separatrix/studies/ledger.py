@@ -14,9 +14,10 @@ PAGE, FOLDER = "reproduction.md", "reproduction"
 _HEAD = """# Reproduction
 
 Every table and figure that has been made again: what was published beside what was measured here, and whether the claim
-holds. A claim is a test on the study's own table, written before its first run; the verdict is computed from intervals
-(95 %, bootstrap over samples) or p-values. Distances are upper bounds. Times leave trainings out. Smoke runs show that
-a study runs: they are too small to decide anything. Made by `separatrix study ledger`.
+holds. A claim is a test on the study's own table; the verdict is computed from intervals (95 %, bootstrap over samples)
+or p-values, for each training on its own: a claim must hold for all of them. Distances are upper bounds. Times leave
+trainings out. Smoke runs show that a study runs: they are too small to decide anything. `separatrix study ledger` makes
+this page.
 """
 
 
@@ -29,9 +30,8 @@ def write_ledger(runs: Path, docs: Path) -> Path:
     """
     for path in sorted(runs.glob(f"*/{FINDING}")):
         finding = Finding.read(path)
-        stem = docs / FOLDER / f"{finding.study.replace('/', '-')}-{finding.scale}"
-        write(stem.with_suffix(".json"), path.read_bytes())
-        write(stem.with_suffix(".png"), path.with_name(FIGURE).read_bytes())
+        write(docs / FOLDER / f"{finding.slug}.png", path.with_name(FIGURE).read_bytes())
+        finding.write(docs / FOLDER / f"{finding.slug}.json")
     write(docs / PAGE, page(read_findings(docs / FOLDER)).encode())
     return docs / PAGE
 
@@ -52,7 +52,7 @@ def _overview(findings: Iterable[Finding]) -> Iterator[str]:
     yield "|---|---|---|---|--:|---|"
     for finding in findings:
         cells = (finding.scale, f"**{finding.verdict}**", _time(finding.seconds), finding.hardware)
-        yield f"| [{finding.study}](#{_anchor(finding)}) | {finding.source} | {' | '.join(cells)} |"
+        yield f"| [{finding.study}](#{finding.slug}) | {finding.source} | {' | '.join(cells)} |"
 
 
 def _sections(findings: Iterable[Finding]) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _sections(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def _section(finding: Finding) -> Iterator[str]:
-    yield f'<a id="{_anchor(finding)}"></a>\n'
+    yield f'<a id="{finding.slug}"></a>\n'
     yield f"## {finding.study}, {finding.scale}\n"
     yield f"{finding.question} ({finding.source})\n"
     seeds = ", ".join(map(str, finding.seeds))
@@ -79,11 +79,7 @@ def _section(finding: Finding) -> Iterator[str]:
         yield f"- **{outcome.verdict}**: {outcome.claim}: {outcome.shown}"
     if not finding.outcomes:
         yield "- no claim at this scale: **reported**"
-    yield f"\n![{finding.question}]({FOLDER}/{finding.study.replace('/', '-')}-{finding.scale}.png)\n"
-
-
-def _anchor(finding: Finding) -> str:
-    return f"{finding.study.replace('/', '-')}-{finding.scale}"
+    yield f"\n![{finding.question}]({FOLDER}/{finding.slug}.png)\n"
 
 
 def _time(seconds: float) -> str:

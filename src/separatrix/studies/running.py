@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +14,8 @@ from torch import Tensor
 from separatrix.checks import require
 from separatrix.runs import Part, Run, Unit, carry_out, fingerprint, open_run, plain, write
 from separatrix.runs import Progress as UnitProgress
+from separatrix.runs.environment import versions
+from separatrix.runs.files import read_sealed, write_sealed
 from separatrix.studies.laboratory import Laboratory
 from separatrix.studies.study import SCALES, Case, Scale, Study
 from separatrix.studies.verdicts import Outcome, Verdict, overall
@@ -22,6 +24,7 @@ from separatrix.tables import Rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 FINDING, FIGURE = "finding.json", "figure.png"
 
 
@@ -63,12 +66,26 @@ class Finding:
     seeds: tuple[int, ...]
     command: str
 
+    @property
+    def slug(self) -> str:
+        """Study and scale as files have them."""
+        return f"{self.study.replace('/', '-')}-{self.scale}"
+
+    def write(self, path: Path) -> None:
+        """Store the finding, sealed by a hash of itself."""
+        write_sealed(path, asdict(self), indent=1)
+
     @staticmethod
     def read(path: Path) -> Finding:
         """A finding as it was stored."""
-        content = json.loads(path.read_text("utf-8"))
+        content = read_sealed(path)
+        require(content is not None, "finding", "be as it was stored", f"a changed {path}", "Run the study again.")
+        assert content is not None
         outcomes = tuple(Outcome(**outcome) for outcome in content.pop("outcomes"))
-        return Finding(**{**content, "outcomes": outcomes, "seeds": tuple(content["seeds"])})
+        finding = Finding(**{**content, "outcomes": outcomes, "seeds": tuple(content["seeds"])})
+        known = finding.scale in SCALES and _SLUG.fullmatch(finding.slug)
+        require(bool(known), "finding", "be of a study and a scale", f"{finding.study}, {finding.scale} in {path}")
+        return finding
 
 
 def run_study(
@@ -91,8 +108,10 @@ def run_study(
     require(scale in SCALES, "scale", f"be one of {', '.join(map(repr, SCALES))}", repr(scale))
     settings = study.scales[scale]
     laboratory = laboratory or Laboratory(study.needs(settings))
-    cases = {_unit(study, settings, laboratory, case): case for case in study.cases(settings, laboratory)}
-    config = {"study": study.name, "scale": scale, "settings": settings}
+    planned = study.cases(settings, laboratory)
+    cases = {_unit(study, settings, laboratory, case): case for case in planned}
+    require(len(cases) == len(planned), "cases", "all differ", f"{len(planned) - len(cases)} repeated")
+    config = {"study": study.name, "scale": scale, "settings": settings, "version": versions()["separatrix"]}
     run = open_run(folder, config, inputs=laboratory.hashes, seeds=laboratory.seeds)
     run = carry_out(run, tuple(cases), _Work(study, settings, laboratory, cases), progress=progress)
     return _concluded(study, scale, run, laboratory.seeds)
@@ -139,7 +158,7 @@ def _concluded(study: Study, scale: Scale, run: Run, seeds: tuple[int, ...]) -> 
         command=f"separatrix study run {study.name} --scale {scale}",
     )
     write(run.folder / FIGURE, _png(study.draw(rows, _pictures(study, run))))
-    write(run.folder / FINDING, json.dumps(asdict(finding), indent=1, ensure_ascii=False).encode())
+    finding.write(run.folder / FINDING)
     return finding
 
 

@@ -46,6 +46,11 @@ class Interval:
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
 
+def weakest(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome that decides where a claim was tested several times, on several trainings."""
+    return next(outcome for outcome in outcomes if outcome.verdict == overall(outcomes))
+
+
 def overall(outcomes: Sequence[Outcome]) -> Verdict:
     """The verdict of a study: that of its weakest claim; ``"reported"`` for one that claims nothing."""
     verdicts = {outcome.verdict for outcome in outcomes}
@@ -98,6 +103,12 @@ def bootstrap(statistic: Callable[..., float], *samples: Sequence[Numbers] | Num
     drawn = [statistic(*_resampled(arrays, generator, paired)) for _ in range(_RESAMPLES)]
     low, high = _percentiles(np.sort(np.asarray(drawn)))
     return Interval(float(statistic(*arrays)), low, high)
+
+
+def over_trainings(intervals: Sequence[Interval]) -> Interval:
+    """One interval that covers those of all trainings, around the middle one: a claim must hold for each of them."""
+    middle = sorted(intervals, key=lambda interval: interval.value)[(len(intervals) - 1) // 2]
+    return Interval(middle.value, min(part.low for part in intervals), max(part.high for part in intervals))
 
 
 def median(values: Numbers) -> float:

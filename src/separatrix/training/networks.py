@@ -51,6 +51,7 @@ def trained(
         progress: Called after each step of a training.
     """
     recipe = _recipe(network, seed)
+    require(recipe.recipe.epochs > 0, "epochs", "be at least 1 for a trained network", recipe.recipe.epochs)
     home, *others = places(folder)
     logs = (kept(recipe, place) for place in (home, *others))
     log = next((log for log in logs if log is not None), None)
@@ -127,7 +128,7 @@ def _train(
     log |= {"seconds": perf_counter() - start, "files": {path.name: files.digest(path) for path in weights}}
     path = folder / f"{recipe.stem}.json"
     files.write(path, json.dumps(log, indent=1, ensure_ascii=False).encode() + b"\n")
-    shutil.rmtree(underway)
+    shutil.rmtree(underway, ignore_errors=True)
     return path
 
 
