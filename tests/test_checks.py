@@ -100,6 +100,8 @@ def test_seeds_are_what_64_bits_hold(seed):
 def test_what_is_no_seed_is_refused(seed):
     with pytest.raises(ValueError, match=r"^`seed` must be a whole number from 0 to 2\^63 − 1; got "):
         require_seed(seed)
+    with pytest.raises(ValueError, match=r"^`basis_seed` must be a whole number from 0 to "):
+        require_seed(seed, "basis_seed")
 
 
 def test_a_generator_is_one_of_torch():

@@ -83,10 +83,10 @@ def require_positive(number: object, name: str) -> None:
     require(real and 0 < number < float("inf"), name, "be a finite number above 0", repr(number))  # type: ignore[operator]
 
 
-def require_seed(seed: object) -> None:
+def require_seed(seed: object, name: str = "seed") -> None:
     """Refuse what random numbers cannot be a function of."""
     whole = isinstance(seed, int) and not isinstance(seed, bool)
-    require(whole and 0 <= seed < 2**63, "seed", "be a whole number from 0 to 2^63 − 1", described(seed))  # type: ignore[operator]
+    require(whole and 0 <= seed < 2**63, name, "be a whole number from 0 to 2^63 − 1", described(seed))  # type: ignore[operator]
 
 
 def require_generator(generator: object) -> None:
