@@ -230,7 +230,7 @@ REFUSED = {
     ),
     "confidence": (answer([1.0]), {"confidence": 95}, "`confidence` must be a number between 0 and 1; got 95"),
     "resamples": (answer([1.0]), {"resamples": 0}, "`resamples` must be a whole number ≥ 1; got 0"),
-    "seed": (answer([1.0]), {"seed": -1}, "`seed` must be a whole number ≥ 0; got -1"),
+    "seed": (answer([1.0]), {"seed": -1}, "`seed` must be a whole number from 0 to 2\\^63 − 1; got -1"),
 }
 
 

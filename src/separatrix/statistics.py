@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from separatrix.boundary import BoundaryPoints, percentile
-from separatrix.checks import require, require_count
+from separatrix.checks import require, require_count, require_seed
 from separatrix.norms import Norm
 
 Interval = tuple[float, float]
@@ -131,7 +131,7 @@ def summarise(
     sound = isinstance(confidence, (int, float)) and 0 < confidence < 1
     require(sound, "confidence", "be a number between 0 and 1", repr(confidence))
     require_count(resamples, "resamples")
-    require_count(seed, "seed", 0)
+    require_seed(seed)
     numbers = _gather(boundary, "boundary")
     ratio = None if reference is None else _ratio(numbers, _gather(reference, "reference"))
     means, medians, relatives = _bootstrap(numbers, resamples, seed)

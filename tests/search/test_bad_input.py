@@ -220,7 +220,8 @@ REQUESTS = {
     "no starts": (lambda: ask(starts=0), "`starts` must be a whole number ≥ 1", "got 0"),
     "retries below none": (lambda: ask(retries=-1), "`retries` must be a whole number ≥ 0", "got -1"),
     "no steps": (lambda: ask(max_steps=0), "`max_steps` must be a whole number ≥ 1", "got 0"),
-    "a negative seed": (lambda: ask(seed=-1), "`seed` must be a whole number ≥ 0", "got -1"),
+    "a negative seed": (lambda: ask(seed=-1), "`seed` must be a whole number from 0 to 2^63 − 1", "got -1"),
+    "a seed beyond 63 bits": (lambda: ask(seed=2**63), "`seed` must be a whole number from 0 to 2^63 − 1", "got 9"),
     "ids of other points": (
         lambda: ask(ids=torch.arange(3)),
         "`ids` must have shape (4,), one entry a point",

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from separatrix import DDN, L2, DeepFool, Linf, minimal_perturbation
+from separatrix import DDN, L2, DeepFool, Linf, line_distance, minimal_perturbation
 from separatrix.fields import Margin
 from separatrix.search import AbstractSearch, Step
 from separatrix.testing import Affine, Ball, small_network
@@ -233,3 +233,12 @@ def test_a_clash_of_targets_is_refused_before_anything_is_measured():
     with pytest.raises(ValueError, match="`targets` must differ from the model's own answer; got the same class for 1"):
         minimal_perturbation(counted, points, targets=targets, batch_size=16)
     assert sum(asked) <= 8 + 64
+
+
+def test_a_model_that_tells_its_label_alone_can_be_asked_along_lines():
+    def label(x):
+        return torch.nn.functional.one_hot((x[:, 0] > 1).long(), 2).to(x)
+
+    points = torch.zeros(3, 4, dtype=torch.float64)
+    boundary = line_distance(label, points, torch.eye(4, dtype=torch.float64)[0], radius=4.0)
+    assert_close(boundary.distance, torch.ones(3, dtype=torch.float64), rtol=1e-4, atol=0)

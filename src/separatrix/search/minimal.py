@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from separatrix.boundary import BoundaryPoints
-from separatrix.checks import class_each, described, require, require_count, require_points, sample_ids
+from separatrix.checks import class_each, described, require, require_count, require_points, require_seed, sample_ids
 from separatrix.classifier import Model, device_of, logits_of, require_model
 from separatrix.fields import Margin, Seen
 from separatrix.norms import L2, Norm
@@ -66,7 +66,7 @@ def minimal_perturbation(
     require_count(max_steps, "max_steps")
     require_count(starts, "starts")
     require_count(retries, "retries", 0)
-    require_count(seed, "seed", 0)
+    require_seed(seed)
     if batch_size is not None:
         require_count(batch_size, "batch_size")
     require_points(points)
