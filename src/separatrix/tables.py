@@ -28,17 +28,19 @@ class Column:
         kind: An identity, a label, a flag, an upper bound, an estimate or a count.
         unit: What a value of one is, such as ``"input units"``; empty where it has none.
         norm: The norm of a length, such as ``"ℓ2"``; empty for what is no length.
+        meaning: What the number says, in one sentence; what a report's glossary shows.
     """
 
     name: str
     kind: Kind
     unit: str = ""
     norm: str = ""
+    meaning: str = ""
 
     @property
     def metadata(self) -> dict[str, str]:
         """What a table keeps of it besides the name."""
-        return {key: value for key in ("kind", "unit", "norm") if (value := getattr(self, key))}
+        return {key: value for key in ("kind", "unit", "norm", "meaning") if (value := getattr(self, key))}
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def as_table(columns: Sequence[Column], values: Mapping[str, Any], rows: int) ->
 def column_of(table: pyarrow.Table, name: str) -> Column:
     """What a stored table says of one of its columns."""
     stored = {key.decode(): value.decode() for key, value in (table.schema.field(name).metadata or {}).items()}
-    return Column(name, stored.get("kind", "estimate"), stored.get("unit", ""), stored.get("norm", ""))
+    kind: Any = stored.pop("kind", "estimate")
+    return Column(name, kind, **stored)
 
 
 def margin_columns(norm: str, unit: str = "input units") -> tuple[Column, ...]:
