@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import torch
 from cyclopts import Parameter
 
+from separatrix.cli.devices import require_device
 from separatrix.cli.networks import Made, found, made
 from separatrix.cli.printing import say, say_table
 from separatrix.cli.recipes import Changes, Files, recipe_of
@@ -40,7 +40,7 @@ def train(
     """
     if list_:
         return _list(out)
-    _require_device(device)
+    require_device(device)
     recipe = recipe_of(network, data, changes)
     said = _Said(recipe.recipe.epochs)
     result = made(recipe, folder=out, device=device, heard=said)
@@ -86,10 +86,3 @@ def _row(name: str, folder: Path | None) -> tuple[str, ...]:
     target = "" if recipe.target is None else f"{recipe.target:.1%}"
     trained = "no" if result is None else f"{result.accuracy:.2%}, {result.weights}"
     return name, ZOO[recipe.architecture].description, target, str(recipe.recipe.epochs), trained
-
-
-def _require_device(device: str | None) -> None:
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"`--device` must be a device that PyTorch can use here; got {device}: {error}.") from error

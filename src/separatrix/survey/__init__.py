@@ -1,0 +1,1 @@
+"""Surveys: hand over a model and data, get the whole picture."""

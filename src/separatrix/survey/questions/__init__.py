@@ -1,0 +1,1 @@
+"""The questions of a survey, one module each."""

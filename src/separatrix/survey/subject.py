@@ -1,0 +1,124 @@
+"""What a survey is about: a model, data, and the samples chosen from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+
+from separatrix.checks import require, require_count, require_seed
+from separatrix.classifier import device_of, logits_of
+from separatrix.data import DataSet
+from separatrix.models import fingerprint
+from separatrix.runs.environment import versions
+from separatrix.survey.question import Inputs
+
+Maker = Callable[[], tuple[nn.Module, DataSet]]
+"""Makes the model and its data anew, wherever it is called: what a worker process is given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Handed:
+    """A model and data that are at hand; a worker process gets copies."""
+
+    model: nn.Module
+    data: DataSet
+
+    def __call__(self) -> tuple[nn.Module, DataSet]:
+        """Both, as they are."""
+        return self.model, self.data
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A model, data, and the samples of them that a survey asks about.
+
+    Args:
+        model: What is measured.
+        data: Where the samples come from; their true labels.
+        name: What the model is called.
+        samples: How many samples are asked about; all there are, where there are no more.
+        seed: Of the choice of samples, and of whatever else is random in the survey.
+    """
+
+    model: nn.Module
+    data: DataSet
+    name: str
+    samples: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.model, nn.Module), "model", "be a torch.nn.Module", type(self.model).__name__)
+        rule, fix = "be a data set with labels", "Load it: `load_data(…, split=…)`."
+        require(isinstance(self.data, DataSet), "data", rule, type(self.data).__name__, fix)
+        require_count(self.samples, "samples")
+        require_seed(self.seed)
+        greatest = int(self.data.labels.max())
+        rule = f"have labels below {self.classes}, the number of the model's classes"
+        require(greatest < self.classes, "data", rule, f"label {greatest}", "Is it the data of this model?")
+
+    @cached_property
+    def ids(self) -> Tensor:
+        """The samples asked about, drawn by chance, in the order in which they are asked about."""
+        order = torch.randperm(len(self.data), generator=torch.Generator().manual_seed(self.seed))
+        return self.data.ids[order[: self.samples]]
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """What is known before anything is asked."""
+        return Inputs(self.data.shape, self.classes)
+
+    @cached_property
+    def classes(self) -> int:
+        """How many classes the model tells apart; those of the data, where it cannot be asked."""
+        probe = self.data.select(slice(2)).points
+        try:
+            with torch.no_grad():
+                return logits_of(self.model, probe.to(device_of(self.model, probe))).shape[1]
+        except Exception:  # the audit says what is wrong with it
+            return len(self.data.classes)
+
+    @cached_property
+    def differentiable(self) -> bool:
+        """Whether logits depend on the input in a way that can be differentiated."""
+        probe = self.data.select(slice(2)).points
+        leaf = probe.to(device_of(self.model, probe)).requires_grad_()
+        try:
+            with torch.enable_grad():
+                return logits_of(self.model, leaf.clone()).requires_grad
+        except Exception:  # the audit says what is wrong with it
+            return False
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """What tells whether results can be continued."""
+        return {"model": fingerprint(self.model), "data": self.data.fingerprint}
+
+    @property
+    def config(self) -> dict[str, object]:
+        """What the manifest of a run says of it."""
+        named = self.data.classes if len(self.data.classes) == self.classes else range(self.classes)
+        parameters = sum(parameter.numel() for parameter in self.model.parameters())
+        bounds = getattr(self.model, "bounds", None)
+        return {
+            "survey": 1,
+            "version": versions()["separatrix"],
+            "model": {"name": self.name, "parameters": parameters},
+            "data": {"name": self.data.name, "samples": len(self.data)},
+            "samples": len(self.ids),
+            "seed": self.seed,
+            "shape": list(self.data.shape),
+            "classes": [str(name) for name in named],
+            "bounds": None if bounds is None else [float(bound) for bound in bounds],
+        }
+
+    def at(self, ids: Sequence[int]) -> DataSet:
+        """The samples of these names, in this order."""
+        return self.data.select(torch.tensor([self._rows[name] for name in ids]))
+
+    @cached_property
+    def _rows(self) -> dict[int, int]:
+        return {name: row for row, name in enumerate(self.data.ids.tolist())}
