@@ -62,19 +62,15 @@ def _units(examined: Examined) -> tuple[float, str]:
     if examined.given.ndim != 4:
         return 0.0, f"{values}; no pictures, so that any unit may be meant."
     size = max(-least, greatest)
-    looks = "look like pixels" if size <= 1 + _SLACK else "look standardised" if size <= _BYTES else "look like 0 to 255"
-    return _share_beyond(size), f"{values}, without bounds: they {looks}."
+    if size <= 1 + _SLACK:
+        return 0.0, f"{values}, without bounds: they look like pixels."
+    return float("inf"), f"{values}, without bounds: they look {'standardised' if size <= _BYTES else 'like 0 to 255'}."
 
 
 def _share_filled(bounds: tuple[float, float], width: float, values: str) -> tuple[float, str]:
     room = bounds[1] - bounds[0]
     times = room / width if width > 0 else float("inf")
     return times, f"{values}: the bounds leave room for {times:.3g} times as much."
-
-
-def _share_beyond(size: float) -> float:
-    """Zero for pixels from −1 or 0 to 1; beyond the limit for any others."""
-    return 0.0 if size <= 1 + _SLACK else float("inf")
 
 
 def _accepted(examined: Examined) -> tuple[float, str]:
@@ -102,5 +98,5 @@ STATE = (
 AFTERWARDS = (
     Check("accepted", 0, _accepted, "Other questions refuse this model."),
     # a model that learns while it answers is another model at every step of a search
-    Check("weights left", 0, _unchanged, "Later answers are another model's: take what adapts out of the forward pass."),
+    Check("weights left", 0, _unchanged, "Later answers are another model's: take what adapts out of the forward."),
 )
