@@ -20,7 +20,7 @@ from separatrix.training import CATALOGUE
 
 ROOT = Path(__file__).parent.parent.parent
 
-LEAVES = ["data list", "data get", "doctor", "train", "study list", "study run", "study ledger"]
+LEAVES = ["data list", "data get", "doctor", "train", "study list", "study run", "study ledger", "check"]
 COMMANDS = ["", "data", "study", *LEAVES]
 
 
@@ -64,7 +64,7 @@ def test_the_command_that_is_installed_is_this_one():
 
 
 BAD = [
-    ("trian", 'Unknown command "trian". Did you mean "train"? Available commands: data, doctor, train, study.'),
+    ("trian", 'Unknown command "trian". Did you mean "train"? Available commands: data, doctor, train, study, check.'),
     ("data gte mnist", 'Unknown command "gte". Did you mean "get"? Available commands: list, get.'),
     ("data get", "`NAMES` must be among sample, fashion-mnist, mnist, cifar10, svhn; got none."),
     ("data get mnist imagenet", "`NAMES` must be among sample, fashion-mnist, mnist, cifar10, svhn; got imagenet."),
@@ -82,6 +82,12 @@ BAD = [
     ("study run features/synthetic --all", f"`NAMES` must be among {', '.join(STUDIES)}; or use --all; got features/"),
     ("study run features/sinthetic", f"`NAMES` must be among {', '.join(STUDIES)}; got features/sinthetic."),
     ("study run --all --scale huge", 'Invalid value "huge" for --scale. Choose from: "smoke", "default", "paper".'),
+    (
+        "check nowhere",
+        "`--rule` must be given at least once, or --rules name a file with rules; got none. For instance:",
+    ),
+    ("check nowhere --rule accuracy>=1", "`folder` must hold a run; got nowhere without manifest.json."),
+    ("check nowhere --rule accuracy>=x", "In the rule `accuracy>=x`, at character 11: expected a number; got `x`."),
     ("study ledger --runs nowhere", "`--runs` must be a folder that studies were run in; got nowhere. Run a study"),
 ]
 

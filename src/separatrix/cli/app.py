@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from cyclopts import App
 
 from separatrix import __version__
+from separatrix.cli.check import check
 from separatrix.cli.data import app as data
 from separatrix.cli.doctor import doctor
 from separatrix.cli.endings import DONE, stoppable, told
@@ -39,6 +40,7 @@ app.command(data)
 app.command(doctor)
 app.command(train)
 app.command(study)
+app.command(check)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
