@@ -15,7 +15,7 @@ def raw_against_peers(rows: list[Row]) -> Iterator[str]:
     for row in rows:
         if raw and not row["ours"] and "DeepFool" in row["method"] and "error" not in row:
             gradients, time = row["gradients"] / raw["gradients"], row["floors"] / raw["floors"]
-            yield f"{row['method']}: {gradients:.1f} × the gradients and {time:.1f} × the time of {RAW}."
+            yield f"{row['method']}: {gradients:.2f} × the gradients and {time:.2f} × the time of {RAW}."
 
 
 def dominating(rows: list[Row]) -> Iterator[str]:

@@ -307,3 +307,8 @@ def test_joining_what_is_no_answer_is_refused():
         BoundaryPoints.cat([answer(DIRECTIONS), "a"])  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"`parts` must share one shape; got \(2,\) and \(3,\)"):
         BoundaryPoints.cat([answer(DIRECTIONS), answer(DIRECTIONS[:, :2])])
+
+
+def test_another_precision_is_no_device():
+    with pytest.raises(ValueError, match=r"`device` must be a device, such as 'cpu' or 'cuda'; got torch.float64"):
+        answer(DIRECTIONS).to(torch.float64)

@@ -69,8 +69,10 @@ def test_batches_of_finite_inputs_pass(points):
         (torch.zeros(2, 0), "`points` must hold at least one point; got shape (2, 0)."),
         (torch.zeros(2, 2).int(), "`points` must be float32 or float64; got torch.int32."),
         (torch.tensor([[1.0], [math.nan], [math.inf]]), "`points` must be finite; got NaN or inf in 2 of 3 points."),
+        (torch.eye(3).to_sparse(), "`points` must be a dense tensor with data; got torch.sparse_coo."),
+        (torch.empty(3, 2, device="meta"), "`points` must be a dense tensor with data; got a tensor without data."),
     ],
-    ids=["list", "vector", "empty", "integers", "not finite"],
+    ids=["list", "vector", "empty", "integers", "not finite", "sparse", "meta"],
 )
 def test_what_is_no_batch_of_inputs_is_refused(points, message):
     with pytest.raises(ValueError, match="`points` must") as caught:

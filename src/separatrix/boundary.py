@@ -126,6 +126,10 @@ class BoundaryPoints:
 
     def to(self, device: torch.device | str) -> BoundaryPoints:
         """The same answer on another device."""
+        where = isinstance(device, (torch.device, str))
+        require(
+            where, "device", "be a device, such as 'cpu' or 'cuda'", device, "Counts and classes have no precision."
+        )
         return mapped(self, lambda tensor: tensor.to(device))
 
     def nearest(self, count: int) -> BoundaryPoints:

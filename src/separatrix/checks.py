@@ -50,6 +50,9 @@ def require_points(points: object, name: str = "points") -> None:
     )
     require(points.numel() > 0, name, "hold at least one point", f"shape {tuple(points.shape)}")
     require_full_precision(points.dtype, name)
+    dense = points.layout == torch.strided and not points.is_meta
+    kind = "a tensor without data" if points.is_meta else str(points.layout)
+    require(dense, name, "be a dense tensor with data", kind, "Convert with `.to_dense()`.")
     finite = torch.isfinite(points).flatten(1).all(1)
     require(bool(finite.all()), name, "be finite", f"NaN or inf in {int((~finite).sum())} of {len(points)} points")
 
