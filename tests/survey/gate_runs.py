@@ -20,6 +20,7 @@ MARGINS = (
     Column("id", "identity"),
     Column("own", "label"),
     Column("l2", "upper bound", "input units", "ℓ2"),
+    Column("linf", "upper bound", "input units", "ℓ∞"),
     Column("l2_found", "flag"),
     Column("l2_alignment", "estimate"),
 )
@@ -111,6 +112,7 @@ def margins(l2: Iterable[float], found: Any = True, own: Any = 0, ids: Any = Non
         "id": np.arange(len(l2)) if ids is None else ids,
         "own": own,
         "l2": np.where(found, l2, np.inf),
+        "linf": np.where(found, l2, np.inf) / 10,
         "l2_found": found,
         "l2_alignment": np.where(found, 0.999, np.nan),
     }
@@ -119,5 +121,5 @@ def margins(l2: Iterable[float], found: Any = True, own: Any = 0, ids: Any = Non
 
 def audit_table(passed: list[bool]) -> pyarrow.Table:
     """The table of an audit, a check a row."""
-    checks = [f"check {number}" for number in range(len(passed))]
+    checks = ["eval mode", "precision", "bounds", "repeatability"][: len(passed)]
     return as_table(AUDIT, {"id": -1, "check": checks, "value": 0.0, "passed": passed}, len(passed))

@@ -218,7 +218,8 @@ def _failed(tables: Tables) -> Measured:
     silent = len(found) - len(asked)
     note = f"{silent} of {len(found)} checks were not asked" if silent else ""
     column = Column("audit.failed", "count", "checks")
-    return Measured(intervals.exact(float(failed)), column, 0, len(asked), interval=False, note=note)
+    estimate = intervals.exact(float(failed)) if asked else intervals.unknown(0.0)
+    return Measured(estimate, column, 0, len(asked), interval=False, note=note)
 
 
 def findings_of(run: Run) -> tuple[Finding, ...]:
@@ -231,10 +232,10 @@ def findings_of(run: Run) -> tuple[Finding, ...]:
 def _require_numbers(held: Held, asked: Statistic) -> None:
     column, entries = held.column(asked.column), held.rows[asked.column]
     named = column.kind in ("identity", "label")
-    sort = "flag" if is_flag(entries) else "text" if is_text(entries) else column.kind
+    sort = "a flag" if is_flag(entries) else "a text" if is_text(entries) else f"of the kind {column.kind}"
     if named or is_flag(entries) or is_text(entries):
         fix = "share and count ask of those"
-        raise ValueError(f"{asked.function} needs a column of numbers; {held.name}.{asked.column} is a {sort}: {fix}.")
+        raise ValueError(f"{asked.function} needs a column of numbers; {held.name}.{asked.column} is {sort}: {fix}.")
 
 
 def _of_rows(found: Estimate, column: Column, ids: Ids, there: Mask) -> Measured:

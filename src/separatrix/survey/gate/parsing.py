@@ -149,7 +149,7 @@ class _Reader:
                 raise self.refused(f"{', '.join(_SETTINGS)}, each once", setting)
             self.sign("=")
             given[setting.text] = (
-                self.number() if setting.text == "radius" else self.take("text", "a text in quotes").text
+                self.number() if setting.text == "radius" else self.take("text", "a text in quotation marks").text
             )
         self.sign(")")
         missing = [setting for setting in _SETTINGS if setting not in given]
