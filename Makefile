@@ -8,7 +8,7 @@ LINTED := src tests docs examples benchmarks
 # Two test workers share the machine, one thread each; small networks gain nothing from more.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: setup demo test check lint studies soak bench docs
+.PHONY: setup demo test check lint studies browser soak bench docs
 .NOTPARALLEL:
 
 setup: $(READY)
@@ -24,7 +24,7 @@ demo: $(READY)
 test: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q
 
-check: lint test demo studies
+check: lint test demo studies browser
 
 lint: $(READY)
 	$(BIN)/ruff check $(LINTED)
@@ -34,6 +34,9 @@ lint: $(READY)
 
 studies: $(READY)
 	$(ONE_THREAD) $(BIN)/separatrix study run --all --scale smoke --out out/smoke
+
+browser: $(READY)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 0 -m browser
 
 soak: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m slow

@@ -12,6 +12,7 @@ from separatrix.cli.check import check
 from separatrix.cli.data import app as data
 from separatrix.cli.doctor import doctor
 from separatrix.cli.endings import DONE, stoppable, told
+from separatrix.cli.report import report
 from separatrix.cli.study import app as study
 from separatrix.cli.train import train
 
@@ -41,6 +42,7 @@ app.command(doctor)
 app.command(train)
 app.command(study)
 app.command(check)
+app.command(report)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

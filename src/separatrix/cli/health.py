@@ -62,6 +62,7 @@ PACKAGES = {
     "matplotlib": "matplotlib",
     "pillow": "PIL",
     "pyarrow": "pyarrow",
+    "jinja2": "jinja2",
     "cyclopts": "cyclopts",
     "rich": "rich",
 }

@@ -1,0 +1,158 @@
+"""What stands before and after the sections: who was asked what, the summary, the glossary, where it all comes from."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+
+from separatrix.report.beside import same_samples
+from separatrix.report.numbers import median_of, number
+from separatrix.report.sections.margins import NORMS, margins_of
+from separatrix.report.shown import Numbers, Shown
+from separatrix.report.told import Section, Table
+from separatrix.tables import Column
+
+LIMITS = (
+    "Distances are upper bounds: a change of that length was found and checked; a shorter one may exist. Comparisons "
+    "of models hold only as far as the search is as good for both; the audit says what more effort would have changed.",
+    "Margins are measured without a box: a change may leave the range of valid inputs, so that what lies beyond the "
+    "boundary need not be a valid picture. Attacks in the section on robustness stay inside the model's bounds.",
+    "Which region is left is always the model's own answer, right or wrong. True labels enter accuracy alone.",
+    "Intervals are at 95 % and say what another choice of samples could have changed; not what another training, "
+    "another seed or a better search could.",
+    "All of it is about these samples. Nothing follows for inputs unlike them.",
+)
+"""What none of the numbers say."""
+
+
+def title(runs: Sequence[Shown]) -> str:
+    """What the page is about."""
+    if len(runs) == 1:
+        return f"{runs[0].model} on {runs[0].data}"
+    first, second = runs
+    return f"{first.model} and {second.model}" if first.model != second.model else f"{first.model}, twice"
+
+
+def headline(runs: Sequence[Shown]) -> str:
+    """The first thing to know, in a sentence."""
+    for norm, name in NORMS.items():
+        measured = [(shown, _margins(shown, norm)) for shown in runs]
+        known = [(shown, values) for shown, values in measured if values is not None and len(values)]
+        if known:
+            return " ".join(_half(shown, values, norm, name) for shown, values in known)
+    return "No margins have been measured yet."
+
+
+def _margins(shown: Shown, norm: str) -> Numbers | None:
+    rows = shown.rows("margins")
+    return margins_of(norm, shown).known.values if rows is not None and norm in rows.columns else None
+
+
+def _half(shown: Shown, values: Numbers, norm: str, name: str) -> str:
+    median = median_of(values)
+    if math.isinf(median.value):
+        return f"{shown.lead}No boundary was found for half of the {len(values):,} samples or more."
+    unit = shown.unit_of("margins", norm)
+    return (
+        f"{shown.lead}Half of {len(values):,} samples change their answer within a distance of {number(median.value)} "
+        f"(95 % interval {number(median.low)} to {number(median.high)}) in {name}, {unit}."
+    )
+
+
+def facts(shown: Shown) -> dict[str, str]:
+    """What was asked, and how far it has come."""
+    config, manifest = shown.config, shown.run.manifest
+    model, data = config.get("model"), config.get("data")
+    weights, whole_set = (
+        held.get(key) if isinstance(held, dict) else None for held, key in ((model, "parameters"), (data, "samples"))
+    )
+    samples = _count(config.get("samples"))
+    return {
+        "model": shown.model + (f", {_count(weights)} parameters" if weights is not None else ""),
+        "data": shown.data,
+        "samples": f"{samples} of {_count(whole_set)}" if whole_set is not None else samples,
+        "input": " × ".join(map(str, shown.shape))
+        + (f" = {number(shown.dim)} dimensions" if shown.shape else "not known"),
+        "bounds": f"{shown.bounds[0]:g} to {shown.bounds[1]:g}" if shown.bounds else "none known",
+        "seed": str(config.get("seed", ", ".join(map(str, manifest.seeds)) or "none")),
+        "begun": manifest.created.replace("T", " ").replace("+00:00", " UTC") or "not known",
+        "version": f"separatrix {config.get('version', 'not known')}",
+        "state": state(shown),
+    }
+
+
+def state(shown: Shown) -> str:
+    """Whether it is complete, in words."""
+    done, planned = len(shown.records), len(shown.run.units())
+    if shown.run.manifest.state == "complete" and done == planned:
+        return "complete"
+    return f"{done:,} of {planned:,} units done" if planned else "nothing done yet"
+
+
+def remarks(section: Section, runs: Sequence[Shown]) -> list[str]:
+    """For which runs there is nothing to tell, or only of a part."""
+    return [f"{shown.lead}{text}" for shown in runs if (text := _remark(section, shown))]
+
+
+def _remark(section: Section, shown: Shown) -> str:
+    done, planned = shown.progress(section.question)
+    if shown.table(section.question) is None:
+        if not planned:
+            return "Not asked in this run."
+        return f"No rows yet: {done:,} of {planned:,} units are done."
+    return f"Partial: {done:,} of {planned:,} units are done; the numbers are about those." if done < planned else ""
+
+
+def comparison(runs: Sequence[Shown]) -> str:
+    """How two runs may be compared; empty for one."""
+    if len(runs) == 1:
+        return ""
+    if same_samples(runs):
+        return (
+            "Both runs asked about samples of the same data. Where a number rests on the same samples in both, its "
+            "difference B − A has an interval from resampling them together."
+        )
+    return "The runs asked about different data: their numbers stand beside each other, without differences."
+
+
+def glossary(runs: Sequence[Shown]) -> list[Table]:
+    """What the columns of each table mean, in the words of their schemas."""
+    head = ("column", "what it says", "kind", "unit", "norm")
+    found: dict[str, dict[str, Column]] = {}
+    for shown in runs:
+        for name in shown.run.tables():
+            found.setdefault(name, {}).update({column.name: column for column in shown.columns(name)})
+    return [Table(name, head, tuple(map(_entry, columns.values()))) for name, columns in found.items() if columns]
+
+
+def _entry(column: Column) -> tuple[object, ...]:
+    return (column.name, column.meaning or "–", column.kind, column.unit, column.norm)
+
+
+def provenance(runs: Sequence[Shown]) -> list[Table]:
+    """Where each run comes from: hashes, versions, hardware, times, and how to make this page again."""
+    return [_origin(shown, runs) for shown in runs]
+
+
+def _origin(shown: Shown, runs: Sequence[Shown]) -> Table:
+    manifest = shown.run.manifest
+    rows: list[tuple[object, ...]] = [
+        ("folder", str(shown.run.folder)),
+        ("settings, SHA-256", manifest.config_hash),
+        *((f"{name}, SHA-256", value) for name, value in manifest.inputs.items()),
+        ("seeds", ", ".join(map(str, manifest.seeds)) or "none"),
+        ("units", f"{len(shown.records):,} of {len(shown.run.units()):,} done"),
+        *((f"rows of {name}", f"{rows:,}") for name, rows in manifest.rows.items()),
+        ("time at work", f"{manifest.seconds:,.1f} s in {len(manifest.sessions):,} sessions"),
+        ("begun, last written", f"{manifest.created}, {manifest.updated}"),
+        ("this page again", shlex.join(["separatrix", "report", *(str(each.run.folder) for each in runs)])),
+    ]
+    for session in manifest.sessions[-1:]:
+        rows.append(("versions", ", ".join(f"{name} {held}" for name, held in session.versions.items())))
+        rows.append(("hardware", ", ".join(f"{name} {held}" for name, held in session.hardware.items() if held)))
+    return Table(f"Run {shown.letter}".strip(), ("what", "value"), tuple(rows))
+
+
+def _count(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else "not known" if value is None else str(value)
