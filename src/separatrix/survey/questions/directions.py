@@ -18,7 +18,7 @@ from separatrix.survey.question import Answered, Cost, Inputs, Question
 from separatrix.tables import Column
 
 _DRAWS = 3  # random directions a sample
-_SAMPLES = 100  # a line costs about three margins
+_SAMPLES = 100  # all of it costs a sample about four times as much as its margins
 _LINES = 5_000_000  # streams of random numbers, one a draw, apart from those of searches and attacks
 _SEARCH, _RETRIES = DeepFool(candidates=5), 1
 _DENSE = 2**17  # numbers in the basis of one sample, at most; rows of a scrambled cosine transform beyond
@@ -48,10 +48,10 @@ def _ask(model: Classifier, points: Tensor, ids: Tensor, seed: int) -> Answered:
 
 
 def _line(model: Classifier, points: Tensor, ids: Tensor, seed: int, draw: int) -> BoundaryPoints:
-    return line_distance(model, points, _directions(ids, points.shape[1:], seed, draw).to(points), ids=ids)
+    return line_distance(model, points, random_directions(ids, points.shape[1:], seed, draw).to(points), ids=ids)
 
 
-def _directions(ids: Tensor, shape: Sequence[int], seed: int, draw: int) -> Tensor:
+def random_directions(ids: Tensor, shape: Sequence[int], seed: int, draw: int) -> Tensor:
     """Directions ``(n, *shape)``, uniform among all, a function of (seed, draw, id) alone."""
     return L2.steepest(normal(seed, ids, shape, stream=_LINES + draw, dtype=torch.float64))
 

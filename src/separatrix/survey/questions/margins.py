@@ -35,8 +35,8 @@ def _ask(model: Classifier, points: Tensor, ids: Tensor, seed: int) -> Answered:
         values |= _values(name, answer, again[name])
     values["l2_linf"] = _length(answers["l2"], Linf)
     values["linf_l2"] = _length(answers["linf"], L2)
-    values["forwards"] = sum((answer.forwards + answer.found for answer in answers.values()), torch.zeros_like(ids))
-    values["gradients"] = sum((answer.gradients for answer in answers.values()), torch.zeros_like(ids))
+    values["forwards"] = torch.stack([answer.forwards + answer.found for answer in answers.values()]).sum(0)
+    values["gradients"] = torch.stack([answer.gradients for answer in answers.values()]).sum(0)
     return Answered(values, _pictures(getattr(model, "bounds", None), **answers))
 
 

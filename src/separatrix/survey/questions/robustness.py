@@ -42,7 +42,7 @@ def _ask(model: Classifier, points: Tensor, ids: Tensor, seed: int) -> Answered:
     for norm, method in _ATTACKS:
         radii = _radii(norm, bounds, dim)
         attack = partial(perturb, model, method=method, norm=norm, seed=seed)
-        curves.append(_fooled(attack, points, own, ids, radii))
+        curves.append(_fooled(attack, points, own, ids.to(points.device), radii))
         named += [(str(norm), type(method).__name__, radius) for radius in radii]
     norms, methods, lengths = (np.tile(each, len(points)) for each in zip(*named, strict=True))
     return Answered(
