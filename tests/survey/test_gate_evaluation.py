@@ -237,6 +237,15 @@ def test_findings_that_failed_are_counted(run, findings):
     assert asked(run, "audit.failed <= 0").verdict == "holds"
 
 
+def test_the_findings_are_those_of_the_report(run):
+    from separatrix.report.findings import findings
+
+    verdicts = [finding.verdict for finding in findings(run)]
+    judged = asked(run, "audit.failed <= 0")
+    assert judged.measured.estimate.value == verdicts.count("failed")
+    assert judged.measured.rows == len(verdicts) - verdicts.count("not asked") > 0
+
+
 def test_an_audit_that_was_not_asked_has_not_passed(tmp_path, findings):
     run = run_of(tmp_path / "run", {"margins": margins([1.0])})
     with pytest.raises(ValueError, match="no table audit: that was not asked"):
