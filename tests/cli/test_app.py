@@ -64,7 +64,7 @@ def test_the_command_that_is_installed_is_this_one():
 
 
 BAD = [
-    ("trian", 'Unknown command "trian". Did you mean "train"? Available commands: data, doctor, train, study, check.'),
+    ("trian", 'Unknown command "trian". Did you mean "train"? Available commands: data, doctor, train, study, check'),
     ("data gte mnist", 'Unknown command "gte". Did you mean "get"? Available commands: list, get.'),
     ("data get", "`NAMES` must be among sample, fashion-mnist, mnist, cifar10, svhn; got none."),
     ("data get mnist imagenet", "`NAMES` must be among sample, fashion-mnist, mnist, cifar10, svhn; got imagenet."),
