@@ -80,6 +80,23 @@ def test_a_changed_part_is_a_gap_where_no_other_has_it(tmp_path):
         merge_runs([source], tmp_path / "merged")
 
 
+def test_a_record_that_points_elsewhere_is_a_gap_and_nothing_is_written_there(tmp_path):
+    """A seal is no signature: whoever changes a record can seal it again."""
+    source, inner = share(tmp_path / "a", PLAN), tmp_path / "deep" / "deeper" / "merged"
+    record = source / "units" / f"{PLAN[1].key}.json"
+    planted = "../../../planted"
+    files.write_sealed(record, {**files.read_sealed(record), "unit": planted})
+    for kind, ending in (("tables/margins", ".parquet"), ("tensors/boundary", ".safetensors")):
+        here = source / kind / f"{PLAN[1].key}{ending}"
+        (source / kind / f"{planted}{ending}").resolve().write_bytes(here.read_bytes())
+    before = {path for path in tmp_path.rglob("*planted*") if path.is_file()}
+    assert len(before) == 2
+    with pytest.raises(ValueError, match=r"got no sound margins of samples 4 … 7 \(\w+\)\."):
+        merge_runs([source], inner)
+    assert {path for path in tmp_path.rglob("*planted*") if path.is_file()} == before
+    assert read_run(source).table("margins").num_rows == 20
+
+
 def test_units_that_differ_are_refused_by_name(tmp_path):
     sources = [share(tmp_path / "a", PLAN[:4]), share(tmp_path / "b", PLAN[3:], other)]
     message = r"`sources` must agree on the units they share; got different contents of margins of samples 12 … 15"

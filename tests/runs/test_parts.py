@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from separatrix.runs import Part, Unit
-from separatrix.runs.files import write_sealed
-from separatrix.runs.parts import as_table, as_tensors, content, keep, recorded, standing
+from separatrix.runs.files import read_sealed, write_sealed
+from separatrix.runs.parts import Record, as_table, as_tensors, content, keep, recorded, standing
 
 UNIT = Unit("margins", "model", "config", (3, 1, 2))
 
@@ -146,3 +146,18 @@ def test_a_record_that_leads_out_of_its_run_counts_for_nothing(tmp_path, file):
     assert standing(tmp_path, UNIT) is not None
     write_sealed(tmp_path / "units" / f"{UNIT.key}.json", {**entries, "files": {file: "0" * 64}})
     assert standing(tmp_path, UNIT) is None
+
+
+@pytest.mark.parametrize("name", ["../../../../secret", "/etc/passwd", "", "0" * 16, UNIT.key.upper(), None])
+def test_a_record_of_another_unit_counts_for_nothing(tmp_path, name):
+    kept(tmp_path, Part({"rows": pyarrow.table({"x": [1]})}))
+    path = tmp_path / "units" / f"{UNIT.key}.json"
+    write_sealed(path, {**read_sealed(path), "unit": name})
+    assert recorded(tmp_path, UNIT) is None
+    assert standing(tmp_path, UNIT) is None
+
+
+@pytest.mark.parametrize("name", ["../secret", "", "0" * 15, "0" * 17, "A" * 16, 7])
+def test_a_record_names_a_unit_by_its_key(name):
+    with pytest.raises(ValueError, match="`unit` must be sixteen hexadecimal digits; got "):
+        Record(name, "margins", {}, {}, {}, 0.0)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _NAMING = "be letters, digits, hyphens and underscores"
+_KEY = re.compile(r"[0-9a-f]{16}")
 _SUFFIXES = {"tables": ".parquet", "tensors": ".safetensors"}
 
 
@@ -110,6 +111,8 @@ class Record:
     seconds: float
 
     def __post_init__(self) -> None:
+        keyed = isinstance(self.unit, str) and bool(_KEY.fullmatch(self.unit))
+        require(keyed, "unit", "be sixteen hexadecimal digits", repr(self.unit))
         for file in self.files:
             kind, _, name = file.partition("/")
             require(kind in _SUFFIXES, "files", f"be among {' and '.join(_SUFFIXES)}", repr(file))
@@ -136,12 +139,16 @@ def keep_record(folder: Path, record: Record) -> None:
 
 
 def recorded(folder: Path, unit: Unit) -> Record | None:
-    """The unit's record as it stands; None where there is none that can be read. Its files are not looked at."""
+    """The unit's record as it stands; None where there is none of this unit. Its files are not looked at.
+
+    A seal guards against accidents, not against malice: a record that names another unit is none of this one.
+    """
     content = read_sealed(_record_path(folder, unit.key))
     try:
-        return None if content is None else Record(**content)
+        record = None if content is None else Record(**content)
     except (TypeError, ValueError):
         return None
+    return record if record is not None and record.unit == unit.key else None
 
 
 def standing(folder: Path, unit: Unit) -> Record | None:
