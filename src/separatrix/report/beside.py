@@ -50,9 +50,9 @@ Of = Callable[[Shown], Measured]
 def table(caption: str, runs: Sequence[Shown], rows: Sequence[tuple[str, ...]], what: str = "") -> Table:
     """Rows of ``median_row`` and ``share_row`` under their head."""
     if len(runs) == 1:
-        return Table(caption, (what, "estimate (95 % interval)", "samples"), tuple(rows))
+        return Table(caption, (what, "estimate (95 % interval)", "n"), tuple(rows))
     names = tuple(f"{shown.letter} (95 % interval)" for shown in runs)
-    return Table(caption, (what, *names, "difference B − A", "samples"), tuple(rows))
+    return Table(caption, (what, *names, "difference B − A", "n"), tuple(rows))
 
 
 def median_row(label: str, runs: Sequence[Shown], of: Of) -> tuple[str, ...]:

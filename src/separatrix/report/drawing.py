@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
+from textwrap import fill
 from typing import Any
 from xml.etree import ElementTree as Tree
 
@@ -19,6 +20,7 @@ from matplotlib.figure import Figure as Drawing
 from separatrix.report.told import Figure
 
 WIDE, NARROW = 720, 344
+_LETTER = 7.5  # pixels that a letter of a label may need
 
 _SERIES = ("#01000a", "#01000b", "#01000c", "#01000d", "#01000e", "#01000f")
 _COLOURS = {
@@ -84,14 +86,28 @@ def plain_text(text: object, most: int = 24) -> str:
     return clean if len(clean) <= most else f"{clean[: most - 1]}…"
 
 
+def distinct(names: Sequence[object], most: int) -> list[str]:
+    """Names as a figure shows them, with numbers where nothing else tells them apart any more."""
+    short = [plain_text(name, most) for name in names]
+    return [f"{name} {place + 1}" if short.count(name) > 1 else name for place, name in enumerate(short)]
+
+
 def _drawn(draw: Callable[[Axes], None], width: int, height: int) -> str:
     with _settings():
         drawing = Drawing(figsize=(width / 72, height / 72), layout="constrained")
         FigureCanvasSVG(drawing)
         draw(drawing.add_subplot())
+        for axes in drawing.axes:
+            _wrap(axes, width, height)
         held = StringIO()
         drawing.savefig(held, format="svg", metadata={"Date": None, "Creator": None})
     return _UNWRITTEN.sub("�", held.getvalue())
+
+
+def _wrap(axes: Axes, width: int, height: int) -> None:
+    """Break labels that are longer than their axis."""
+    axes.set_xlabel(fill(axes.get_xlabel(), round(width / _LETTER)))
+    axes.set_ylabel(fill(axes.get_ylabel(), round(0.8 * height / _LETTER)))
 
 
 @contextmanager

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
+from functools import partial
 
-from separatrix.report.beside import same_samples
+from separatrix.report.beside import median_row, same_samples
 from separatrix.report.numbers import median_of, number
 from separatrix.report.sections.margins import NORMS, margins_of
 from separatrix.report.shown import Numbers, Shown
@@ -37,11 +38,18 @@ def title(runs: Sequence[Shown]) -> str:
 def headline(runs: Sequence[Shown]) -> str:
     """The first thing to know, in a sentence."""
     for norm, name in NORMS.items():
-        measured = [(shown, _margins(shown, norm)) for shown in runs]
-        known = [(shown, values) for shown, values in measured if values is not None and len(values)]
+        known = [shown for shown in runs if (values := _margins(shown, norm)) is not None and len(values)]
+        if len(known) == 2:
+            return _both(known, norm, name)
         if known:
-            return " ".join(_half(shown, values, norm, name) for shown, values in known)
+            return _half(known[0], norm, name)
     return "No margins have been measured yet."
+
+
+def _both(runs: Sequence[Shown], norm: str, name: str) -> str:
+    _, first, second, difference, _ = median_row("", runs, partial(margins_of, norm))
+    change = "" if difference == "other samples" else f": a difference of {difference}"
+    return f"Median {name} margin {first} in A and {second} in B, {runs[0].unit_of('margins', norm)}{change}."
 
 
 def _margins(shown: Shown, norm: str) -> Numbers | None:
@@ -49,13 +57,12 @@ def _margins(shown: Shown, norm: str) -> Numbers | None:
     return margins_of(norm, shown).known.values if rows is not None and norm in rows.columns else None
 
 
-def _half(shown: Shown, values: Numbers, norm: str, name: str) -> str:
-    median = median_of(values)
+def _half(shown: Shown, norm: str, name: str) -> str:
+    median, unit = median_of(margins_of(norm, shown).values), shown.unit_of("margins", norm)
     if math.isinf(median.value):
-        return f"{shown.lead}No boundary was found for half of the {len(values):,} samples or more."
-    unit = shown.unit_of("margins", norm)
+        return f"{shown.lead}No boundary was found for half of the {median.count:,} samples or more."
     return (
-        f"{shown.lead}Half of {len(values):,} samples change their answer within a distance of {number(median.value)} "
+        f"{shown.lead}Half of {median.count:,} samples change their answer within a distance of {number(median.value)} "
         f"(95 % interval {number(median.low)} to {number(median.high)}) in {name}, {unit}."
     )
 

@@ -74,7 +74,7 @@ def rendered(runs: Sequence[Run], sections: Sequence[Section] = SECTIONS) -> str
             runs=shown,
             facts=[opening.facts(each) for each in shown],
             tiles=[tile for each in chapters for tile in each.told.tiles],
-            highlights=[sentence for each in chapters for sentence in each.told.highlights if sentence],
+            highlights=_highlights(shown, [sentence for each in chapters for sentence in each.told.highlights]),
             chapters=chapters,
             limits=opening.LIMITS,
             glossary=opening.glossary(shown),
@@ -108,15 +108,29 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_unbroken,
     )
     made.filters.update(cell=_cell, numeric=_numeric, rows=_rows, opened=_opened)
     made.globals.update(MOST_ROWS=MOST_ROWS)
     return made
 
 
+def _highlights(shown: Sequence[Shown], sentences: Sequence[str]) -> list[list[str]]:
+    """What stands out in each run: sentences go by the letter that they begin with, those of none to the first."""
+    leads = [each.lead for each in shown]
+    found = [[s.removeprefix(lead) for s in sentences if lead and s.startswith(lead)] for lead in leads]
+    rest = [s for s in sentences if s and not any(lead and s.startswith(lead) for lead in leads)]
+    return [[*rest, *found[0]], *found[1:]]
+
+
 def _look(name: str) -> str:
     """A file of the page's look, from the package."""
     return (files("separatrix.report") / "look" / name).read_text("utf-8")
+
+
+def _unbroken(value: object) -> object:
+    """Numbers stay on one line with their percent sign."""
+    return value.replace(" %", "\u00a0%") if type(value) is str else value
 
 
 def _cell(value: object) -> str:
@@ -143,9 +157,10 @@ def _drawings(figure: Figure) -> tuple[Markup, Markup]:
 
 
 def _opened(figure: Figure) -> int:
-    """The bar that is open at first: the first that has samples."""
+    """The bar that is open at first: the first that has pictures, or samples."""
     bars = figure.gallery.bars if figure.gallery else ()
-    return next((place for place, bar in enumerate(bars) if bar.cards), 0)
+    pictured = (place for place, bar in enumerate(bars) if bar.cards and bar.cards[0].pictures)
+    return next(pictured, next((place for place, bar in enumerate(bars) if bar.cards), 0))
 
 
 def _behind(figures: Sequence[Figure]) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -72,9 +73,11 @@ class Shown:
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """Names of the model's classes; none where they are not known."""
-        named = self.config.get("classes")
-        return tuple(map(str, named)) if isinstance(named, (list, tuple)) else ()
+        """Names of the model's classes, all different; none where they are not known."""
+        held = self.config.get("classes")
+        named = [str(name) for name in held] if isinstance(held, (list, tuple)) else []
+        repeated = {name for name, times in Counter(named).items() if times > 1}
+        return tuple(f"{name} ({label})" if name in repeated else name for label, name in enumerate(named))
 
     def class_name(self, label: float) -> str:
         """What a class is called; its number where it has no name, a dash where there is no class."""

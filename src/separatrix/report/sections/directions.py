@@ -73,7 +73,7 @@ def _curves(shown: Shown) -> list[Curve]:
     chance = unrestricted(shown) * np.sqrt(shown.dim / everywhere)
     name = plain_text(shown.name) if shown.letter else "measured"
     return [
-        Curve(name, dims, middle, low, high, shown.colour, line="", marker="o"),
+        Curve(name, dims * 1.05**shown.place, middle, low, high, shown.colour, line="", marker="o"),
         Curve("" if shown.letter else "by chance", everywhere, chance, colour=shown.colour, line=":"),
     ]
 

@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.plots.overlaid import Dot, dots, histogram, matrix
 from separatrix.report.behind import Margins, distances, galleries, ranges
 from separatrix.report.beside import Measured, median_row, median_tile, share_row, table
-from separatrix.report.drawing import plain_text
+from separatrix.report.drawing import distinct, plain_text
 from separatrix.report.numbers import Estimate, median_of, number, percent, percentile_of, percents, share_of
 from separatrix.report.shown import Numbers, Shown, column, whole
 from separatrix.report.told import Figure, Gallery, Section, Table, Tile, Told
@@ -44,7 +44,7 @@ def _tell(runs: Sequence[Shown]) -> Told:
     norms = [norm for norm in NORMS if any(norm in held(shown).columns for shown in runs)]
     return Told(
         paragraphs=(_meaning(runs, norms),),
-        tables=(_numbers(runs, norms),),
+        tables=tuple(_numbers(runs, norms)),
         figures=(*_distributions(runs, norms), *_by_class(runs, norms), *_beyond(runs, norms)),
         tiles=tuple(_tiles(runs, norms)),
         highlights=tuple(sentence for shown in runs for sentence in _highlights(shown, norms)),
@@ -65,16 +65,17 @@ def _meaning(runs: Sequence[Shown], norms: Sequence[str]) -> str:
     )
 
 
-def _numbers(runs: Sequence[Shown], norms: Sequence[str]) -> Table:
-    rows = []
+def _numbers(runs: Sequence[Shown], norms: Sequence[str]) -> list[Table]:
+    rows, shares = [], []
     for norm in norms:
-        of, what = partial(margins_of, norm), f"median {NORMS[norm]} margin, {_unit(runs, norm)}"
-        rows.append(median_row(f"{what} (upper bound)", runs, of))
-        rows.append(median_row(f"{what}, answered correctly", runs, partial(_answered, norm, True)))
-        rows.append(median_row(f"{what}, answered wrongly", runs, partial(_answered, norm, False)))
-        rows.append(share_row(f"boundary found in {NORMS[norm]}", runs, partial(_found, norm)))
-    rows.append(share_row("answered correctly", runs, correct))
-    return table("Margins of all samples, and of those answered correctly and wrongly", runs, rows, "quantity")
+        name, unit = NORMS[norm], _unit(runs, norm)
+        rows.append(median_row(f"{name}, all samples", runs, partial(margins_of, norm)))
+        rows.append(median_row(f"{name}, answered correctly", runs, partial(_answered, norm, True)))
+        rows.append(median_row(f"{name}, answered wrongly", runs, partial(_answered, norm, False)))
+        shares.append(share_row(f"boundary found in {name}", runs, partial(_found, norm)))
+    shares.append(share_row("answered correctly", runs, correct))
+    medians = table(f"Median margins, {unit} (upper bounds)", runs, rows, "samples") if norms else None
+    return [each for each in (medians, table("Shares of the samples", runs, shares, "share")) if each]
 
 
 def _answered(norm: str, right: bool, shown: Shown) -> Measured:
@@ -187,18 +188,12 @@ def _class_medians(shown: Shown, norm: str) -> dict[str, Estimate]:
 def _classes_figure(norm: str, found: Sequence[tuple[Shown, dict[str, Estimate]]], unit: str) -> Figure:
     everyone = list(dict.fromkeys(name for _, medians in found for name in medians))
     chosen, name = everyone[:_ROWS], NORMS[norm]
+    named = dict(zip(chosen, distinct(chosen, 18), strict=True))
     drawn = [
-        Dot(
-            plain_text(each, 18),
-            medians[each].value,
-            medians[each].low,
-            _end(medians[each]),
-            shown.colour,
-            _legend(shown),
-        )
+        Dot(named[each], median.value, median.low, _end(median), shown.colour, _legend(shown))
         for each in chosen
         for shown, medians in found
-        if each in medians and np.isfinite(medians[each].value)
+        if (median := medians.get(each)) is not None and np.isfinite(median.value)
     ]
     few = "" if len(everyone) <= _ROWS else f" The {_ROWS} nearest of {len(everyone)} classes are drawn."
     head = tuple(f"median {shown.letter} (95 % interval)".replace("  ", " ") for shown, _ in found)
@@ -258,7 +253,7 @@ def _matrix(shown: Shown, norm: str, letter: str) -> Figure | None:
     (first, second), most = next(iter(pairs.items()))
     total, drawn, name = sum(pairs.values()), int(counts.sum()), NORMS[norm]
     left = "" if drawn == total else f" Drawn are the {_ROWS} most frequent classes: {drawn:,} of {total:,} samples."
-    down, across = ([plain_text(shown.class_name(label), 14) for label in labels] for labels in (own, rivals))
+    down, across = (distinct([shown.class_name(label) for label in labels], 14) for labels in (own, rivals))
     draw: Callable[..., None] = partial(
         matrix, counts=counts, rows=down, columns=across, down="answered", across=f"class beyond, {name}"
     )
