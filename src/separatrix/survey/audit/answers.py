@@ -13,6 +13,7 @@ from separatrix.norms import per_sample
 from separatrix.randomness import normal
 from separatrix.survey.audit.examined import Check, Examined
 
+_REPEATS = 4  # a model that tosses a coin for a whole batch is missed once in sixteen times
 _SCALES = (0.5, 4.0, -4.0)  # where a model is asked again when it seems to answer probabilities
 _STREAM = 5_000_000  # of random numbers, apart from those of searches and attacks
 _DIFFERENCES = (1, -4, 6, -4, 1)  # the fourth difference: nothing is left of a cubic
@@ -85,8 +86,9 @@ def _elsewhere(examined: Examined) -> list[Tensor]:
 
 
 def _repeated(examined: Examined) -> tuple[float, str]:
-    gap, sample = examined.worst(examined.apart(examined.ask(examined.points)))
-    return gap, _told(f"The same {len(examined.points)} samples asked twice", gap, sample)
+    gaps = [examined.apart(examined.ask(examined.points)) for _ in range(_REPEATS)]
+    gap, sample = examined.worst(torch.stack(gaps).amax(0))
+    return gap, _told(f"The same {len(examined.points)} samples asked {_REPEATS} times again", gap, sample)
 
 
 def _alone(examined: Examined) -> tuple[float, str]:

@@ -113,8 +113,9 @@ def left_alone(model: object) -> Iterator[Mapping[str, Tensor]]:
 
 
 def changed(model: object, before: Mapping[str, Tensor]) -> list[str]:
-    """Names of the parameters and buffers that are no longer as they were."""
-    return [name for name, tensor in tensors_of(model).items() if name in before and not _equal(tensor, before[name])]
+    """Names of the parameters and buffers that are no longer as they were, or that were not there."""
+    here = tensors_of(model)
+    return [name for name, tensor in here.items() if name not in before or not _equal(tensor, before[name])]
 
 
 def tensors_of(model: object) -> dict[str, Tensor]:

@@ -50,7 +50,7 @@ AUDIT = Question(
     asks="Can the numbers of this survey be believed?",
     columns=_COLUMNS,
     ask=ask,
-    cost=lambda inputs: Cost(forwards=20, gradients=3),
+    cost=lambda inputs: Cost(forwards=24, gradients=4),
     samples=32,
 )
 """Asked first. AutoAttack's flags, RobustBench's rules and the checklist of Carlini et al. are its models."""
