@@ -5,6 +5,8 @@ import logging
 import os
 import shlex
 import signal
+import subprocess
+import sys
 import tomllib
 from functools import reduce
 from importlib import import_module
@@ -57,10 +59,44 @@ def test_the_version_is_said(command):
     assert (ended.code, ended.out, ended.err) == (0, f"separatrix {__version__}\n", "")
 
 
-def test_the_command_that_is_installed_is_this_one():
+def test_the_command_that_is_installed_is_this_one(monkeypatch):
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
     module, _, name = scripts["separatrix"].partition(":")
-    assert getattr(import_module(module), name) is main
+    handler = signal.getsignal(signal.SIGINT)
+    handlers = []
+    monkeypatch.setattr("separatrix.cli.app.main", lambda: handlers.append(signal.getsignal(signal.SIGINT)) or 7)
+    assert getattr(import_module(module), name)() == 7
+    assert handlers == [handler]
+
+
+STOPPED_EARLY = """
+import importlib.abc, os, signal, sys
+from separatrix_command import main
+
+class Stopping(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "torch":
+            os.kill(os.getpid(), signal.SIGINT)
+            sys.exit("SIGINT did nothing")
+
+signal.signal(signal.SIGINT, signal.{handler})
+sys.meta_path.insert(0, Stopping())
+sys.argv[1:] = ["train", "--out", "my networks"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("handler", "code", "complaint"),
+    [
+        ("default_int_handler", 3, "separatrix: interrupted; to go on: separatrix train --out 'my networks'\n"),
+        ("SIG_IGN", 1, "SIGINT did nothing\n"),
+    ],
+)
+def test_ctrl_c_is_one_line_while_the_command_is_still_being_imported(handler, code, complaint):
+    asked = [sys.executable, "-c", STOPPED_EARLY.format(handler=handler)]
+    ended = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", complaint)
 
 
 BAD = [
