@@ -22,7 +22,7 @@ def server(monkeypatch, tmp_path):
     with Server(Manners(contents)) as server:
         sums = {path: hashlib.md5(content, usedforsecurity=False).hexdigest() for path, content in contents.items()}
         published = (Published(server.url(path), f"md5:{sums[path]}", len(contents[path])) for path in contents)
-        known = replace(catalogue.KNOWN["mnist"], published=tuple(published))
+        known = replace(catalogue.KNOWN["mnist"], published=tuple(published), contents={})
         monkeypatch.setitem(catalogue.KNOWN, "mnist", known)
         yield server
 
@@ -79,3 +79,14 @@ def test_an_interrupted_download_goes_on(command, server, monkeypatch):
     assert command("data", "get", "mnist").code == 0
     (first, _), second, *_ = server.manners.asked
     assert second == (first, len(server.manners.files[first]))
+
+
+def test_a_damaged_set_is_not_passed_off_as_got(command, server, folders):
+    assert command("data", "get", "mnist").code == 0
+    path = folders / "xdg_cache_home" / "separatrix" / "data" / "mnist" / "t10k-labels-idx1-ubyte.gz"
+    path.write_bytes(path.read_bytes()[:20])
+    ended = command("data", "get", "mnist")
+    assert ended.code == 2
+    assert ended.complaint.startswith(f"`{path}` must be a file of mnist, whole and undamaged; got: ")
+    path.unlink()
+    assert command("data", "get", "mnist").code == 0

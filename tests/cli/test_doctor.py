@@ -7,6 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
+from tests.data.written import write_idx_set
 
 from separatrix.cli import health
 from separatrix.cli.health import EXTRAS, PACKAGES
@@ -79,6 +81,21 @@ def test_a_folder_of_data_that_is_not_there_fails_and_the_rest_is_looked_at(comm
     assert levels(ended.out)["data"] == "fail"
     assert "`SEPARATRIX_DATA` must be a folder; got '/nowhere'." in ended.out
     assert levels(ended.out)["cpu check"] == "ok"
+
+
+def test_a_damaged_set_fails_and_the_others_are_looked_at(command, folders):
+    for prefix in ("train", "t10k"):
+        write_idx_set(
+            folders / "separatrix_data" / "mnist",
+            torch.zeros(1, 2, 2, dtype=torch.uint8),
+            torch.arange(1),
+            prefix=prefix,
+        )
+    ended = command("doctor")
+    assert ended.code == 1
+    assert levels(ended.out)["mnist"] == "fail"
+    assert "train-images-idx3-ubyte.gz` must be a file of mnist, whole and undamaged; got: other contents" in ended.out
+    assert levels(ended.out)["cifar10"] == "ok"
 
 
 @pytest.mark.parametrize(("free", "level", "code"), [(2e9, "ok", 0), (9e8, "warn", 0), (1e6, "fail", 1)])

@@ -117,7 +117,11 @@ def test_a_sealed_object_with_any_byte_changed_is_none(path):
         assert read_sealed(path) is None, content
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{}", b"\xff\xfe", b'{"rows": 12}'])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"3", b"{}", b"\xff\xfe", b'{"rows": 12}', b"[" * 200_000],
+    ids=["nothing", "list", "number", "empty", "no text", "no seal", "a chasm"],
+)
 def test_what_was_not_sealed_is_none(path, content):
     assert read_sealed(path) is None
     write(path, content)

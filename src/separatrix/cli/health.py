@@ -14,8 +14,8 @@ from typing import Literal
 import torch
 from rich.filesize import decimal
 
-from separatrix.cli.endings import lines
-from separatrix.data import available
+from separatrix.cli.endings import EXPECTED, lines
+from separatrix.data import Entry, available, get
 from separatrix.data.known import cache as downloads
 from separatrix.runs.environment import hardware, versions
 from separatrix.search import minimal_perturbation
@@ -129,9 +129,16 @@ def _hardware() -> Iterator[Check]:
 
 
 def _data() -> Iterator[Check]:
-    for entry in available():
-        where = str(entry.found) if entry.found else f"to be downloaded: separatrix data get {entry.name}"
-        yield Check("ok", entry.name, f"{decimal(entry.size)}, {where}")
+    return (_set(entry) for entry in available())
+
+
+def _set(entry: Entry) -> Check:
+    if entry.found is None:
+        return Check("ok", entry.name, f"{decimal(entry.size)}, to be downloaded: separatrix data get {entry.name}")
+    try:
+        return Check("ok", entry.name, f"{decimal(entry.size)}, {get(entry.name)}")  # its files are looked at, too
+    except EXPECTED as error:
+        return Check("fail", entry.name, " ".join(lines(error)))
 
 
 def _folders() -> Iterator[Check]:

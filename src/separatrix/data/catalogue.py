@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 
 from separatrix.checks import require
 from separatrix.data.download import Progress
 from separatrix.data.formats import Split, read_idx_pair, read_mat, read_png_rows
-from separatrix.data.known import KnownSet, Layout, Published, fetched, found
+from separatrix.data.known import KnownSet, Layout, Published, fetched, found, require_published
 from separatrix.data.pickles import read_archive, read_batches
 
 SPLITS = ("train", "test")
@@ -52,7 +53,7 @@ def available() -> tuple[Entry, ...]:
 
 
 def get(name: str, progress: Progress | None = None) -> Path:
-    """The folder with both splits of a data set, downloaded unless it is on this machine already.
+    """The folder with both splits of a data set, downloaded unless it is on this machine already, and undamaged.
 
     Args:
         name: ``"sample"``, ``"fashion-mnist"``, ``"mnist"``, ``"cifar10"`` or ``"svhn"``.
@@ -64,6 +65,7 @@ def get(name: str, progress: Progress | None = None) -> Path:
         return sample_path().parent
     for split in SPLITS:
         layout, root = fetched(KNOWN[name], split, progress)
+        require_published(KNOWN[name], layout.paths(root))
     return root / layout.folder
 
 
@@ -88,6 +90,11 @@ def _entry(known: KnownSet) -> Entry:
 
 def _idx_files(split: str, ending: str) -> tuple[str, ...]:
     return tuple(f"{_IDX_PREFIX[split]}-{name}{ending}" for name in _IDX_FILES)
+
+
+def _idx_contents(*checksums: str) -> Mapping[str, str]:
+    names = [name for split in SPLITS for name in _idx_files(split, "")]
+    return MappingProxyType(dict(zip(names, checksums, strict=True)))
 
 
 def _idx_layouts(*folders: str) -> tuple[Layout, ...]:
@@ -131,6 +138,12 @@ _FASHION_MNIST = KnownSet(
         (26_421_880, 29_515, 4_422_102, 5_148),
     ),
     _idx_layouts("fashion-mnist", "FashionMNIST/raw"),
+    _idx_contents(
+        "md5:f4a8712d7a061bf5bd6d2ca38dc4d50a",
+        "md5:9018921c3c673c538a1fc5bad174d6f9",
+        "md5:8181f5470baa50b63fa0f6fddb340f0a",
+        "md5:15d484375f8d13e6eb1aabb0c3f46965",
+    ),
 )
 
 _MNIST = KnownSet(
@@ -150,6 +163,12 @@ _MNIST = KnownSet(
         (9_912_422, 28_881, 1_648_877, 4_542),
     ),
     _idx_layouts("mnist", "MNIST/raw"),
+    _idx_contents(
+        "md5:6bbc9ace898e44ae57da46a324031adb",
+        "md5:a25bea736e30d166cdddb491f175f624",
+        "md5:2646ac647ad5339dbf082846283269ea",
+        "md5:27ae3e4e09519cfbb04c329615203637",
+    ),
 )
 
 _CIFAR10 = KnownSet(
@@ -166,6 +185,24 @@ _CIFAR10 = KnownSet(
         ),
     ),
     tuple(layout for split in SPLITS for layout in _cifar_layouts(split)),
+    MappingProxyType(
+        {
+            "data_batch_1": "md5:c99cafc152244af753f735de768cd75f",
+            "data_batch_2": "md5:d4bba439e000b95fd0a9bffe97cbabec",
+            "data_batch_3": "md5:54ebc095f3ab1f0389bbae665268c751",
+            "data_batch_4": "md5:634d18415352ddfa80567beed471001a",
+            "data_batch_5": "md5:482c414d41f54cd18b22e5b47cb7c3cb",
+            "test_batch": "md5:40351d587109b95175f43aff81a1287e",
+            "data_batch_1.png": "md5:95b9182fdb392a8c4f33ce63b25230cd",
+            "data_batch_2.png": "md5:2b73fe6aed56cb19b662d8874666cb63",
+            "data_batch_3.png": "md5:cf427b6066805e2de5360e57bc7f5606",
+            "data_batch_4.png": "md5:0a02eb0f087c5f3bc51081bfa4296ac8",
+            "data_batch_5.png": "md5:46c95f89e4498605fff4bff0fec0439e",
+            "test_batch.png": "md5:93cedb7e38e1265603b4efe8e7883303",
+            "train_lables.json": "md5:38310cc93af6b9f262f2a7e5a0eaa7f9",
+            "test_lables.json": "md5:5410fb69daf512b100a066eb7c1cead1",
+        }
+    ),
 )
 
 _SVHN = KnownSet(

@@ -60,7 +60,7 @@ def read_mat(paths: Sequence[Path]) -> Split:
 
 
 def _read_idx(path: Path) -> Tensor:
-    with whole(path, "an idx file"), _open(path) as stream:
+    with whole(path, "an idx file"), unzipped(path) as stream:
         zero, kind, axes = struct.unpack(">HBB", stream.read(4))
         require(zero == 0 and kind == _IDX_BYTES, "header", "announce bytes", f"{zero:04x} {kind:02x}")
         shape = struct.unpack(f">{axes}I", stream.read(4 * axes))
@@ -72,7 +72,8 @@ def _read_idx(path: Path) -> Tensor:
     return torch.frombuffer(bytearray(content), dtype=torch.uint8).reshape(shape)
 
 
-def _open(path: Path) -> gzip.GzipFile | BufferedReader:
+def unzipped(path: Path) -> gzip.GzipFile | BufferedReader:
+    """What a file holds, or, where it is gzipped, what it unpacks to."""
     with path.open("rb") as stream:
         zipped = stream.read(2) == b"\x1f\x8b"
     return gzip.GzipFile(path) if zipped else path.open("rb")

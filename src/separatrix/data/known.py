@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from separatrix.checks import require
 from separatrix.data.contents import Contents
+from separatrix.data.damage import whole
 from separatrix.data.download import Progress, download
-from separatrix.data.formats import Split
+from separatrix.data.formats import Split, unzipped
 from separatrix.data.stores import Pixels
 
 FOLDER_VARIABLE = "SEPARATRIX_DATA"
@@ -63,6 +66,8 @@ class KnownSet:
         address: Where it is described.
         published: Its files at their source.
         layouts: How it may lie on disk, that of the published files among them.
+        contents: Checksums of what its files hold in other layouts than the published one, by their names; of a
+            gzipped file, of what it unpacks to, by its name without ``.gz``.
     """
 
     name: str
@@ -72,6 +77,7 @@ class KnownSet:
     address: str
     published: tuple[Published, ...]
     layouts: tuple[Layout, ...]
+    contents: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def of(self, split: str) -> Iterator[Layout]:
         """The ways in which a split may lie on disk."""
@@ -117,8 +123,35 @@ def fetched(known: KnownSet, split: str, progress: Progress | None) -> tuple[Lay
 def read_known(known: KnownSet, split: str, progress: Progress | None) -> Contents:
     """A split of a known set, its ids being the positions in the published files."""
     layout, root = fetched(known, split, progress)
+    require_published(known, layout.paths(root))
     images, labels = layout.read(layout.paths(root))
     return Contents(Pixels(images), f"{known.name}/{split}", labels, None, known.classes)
+
+
+def require_published(known: KnownSet, paths: Sequence[Path]) -> None:
+    """Refuse files of a known set that hold something else: a flipped bit makes a picture like any other."""
+    for path in paths:
+        checksum = _checksum(known, path)
+        with whole(path, f"a file of {known.name}"):
+            if checksum is not None and _digest(known, path, checksum) != checksum:
+                fix = f"Delete it: `separatrix data get {known.name}` fetches what is missing"
+                raise ValueError(f"other contents than were published. {fix}")
+
+
+def _checksum(known: KnownSet, path: Path) -> str | None:
+    published = {file.name: file.checksum for file in known.published}
+    return known.contents.get(_unzipped_name(path), published.get(path.name))
+
+
+def _digest(known: KnownSet, path: Path, checksum: str) -> str:
+    algorithm = checksum.partition(":")[0]
+    with unzipped(path) if _unzipped_name(path) in known.contents else path.open("rb") as stream:
+        found = hashlib.file_digest(stream, lambda: hashlib.new(algorithm, usedforsecurity=False))
+    return f"{algorithm}:{found.hexdigest()}"
+
+
+def _unzipped_name(path: Path) -> str:
+    return path.name.removesuffix(".gz")
 
 
 def _fetch(known: KnownSet, split: str, progress: Progress | None) -> None:

@@ -76,7 +76,7 @@ def read_sealed(path: Path) -> dict[str, Any] | None:
     """The JSON object that ``write_sealed`` put there; None where nothing is, or something else."""
     try:
         content = json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):  # the last from brackets opened thousands of times
         return None
     sound = isinstance(content, dict) and content.pop(_SEAL, None) == _seal(content)
     return content if sound else None
