@@ -68,13 +68,15 @@ def test_a_model_that_cannot_be_measured_ends_with_1_and_its_audit(command, tmp_
         (("--sections", "no.such:SECTION"), "`--sections` must be among"),
         (("--shard", "2"), "`--shard` must be i/n"),
         (("--shard", "4/3"), "`shard` must be i/n"),
-        (("--workers", "0"), "`workers` must be"),
+        (("--workers", "0"), "`--workers` must be"),
         (("--samples", "0"), "`samples` must be"),
         (("--device", "tpu"), "`--device` must be a device"),
     ],
 )
 def test_bad_requests_end_with_2_and_one_line(command, tmp_path, words, message):
-    ended = command(*MODEL, *QUICK, "--out", str(tmp_path / "run"), *words)
+    options = dict(zip(MODEL[1::2], MODEL[2::2], strict=True)) | {"--out": str(tmp_path / "run")} | dict([words])
+    quick = () if words[0] == "--questions" else QUICK
+    ended = command("survey", *(word for option in options.items() for word in option), *quick)
     assert ended.code == 2
     assert message in ended.err
     assert len(ended.err.splitlines()) == 1

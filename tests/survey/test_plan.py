@@ -5,6 +5,7 @@ import torch
 from tests.survey import toy
 from torch import nn
 
+from separatrix.classifier import Classifier
 from separatrix.data import load_data
 from separatrix.models import load_model
 from separatrix.survey.plan import SAMPLES, pace, plan
@@ -77,7 +78,7 @@ class Stepped(nn.Module):
 
 
 def test_a_model_without_gradients_is_asked_what_needs_none():
-    blind = Subject(Stepped(), toy.data(), "blind", 10)
+    blind = Subject(Classifier(Stepped()), toy.data(), "blind", 10)
     steep = Question("steep", "?", (toy.ID, toy.NORM, toy.NOISE), toy.lengths, toy.cheap, needs=("gradients",))
     assert plan(blind, (toy.LENGTHS, steep)).unasked == {"steep": "the model has no gradient"}
 
@@ -105,7 +106,6 @@ def test_a_model_that_does_not_answer_has_no_pace():
     [
         ({"samples": 0}, "`samples` must be a whole number ≥ 1"),
         ({"seed": -1}, "`seed` must"),
-        ({"model": lambda points: points}, "`model` must be a torch.nn.Module; got function"),
         ({"data": torch.zeros(3, 6)}, "`data` must be a data set with labels; got Tensor"),
         ({"model": toy.model(2)}, "`data` must have labels below 2, the number of the model's classes; got label 2"),
     ],

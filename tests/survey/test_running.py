@@ -80,7 +80,7 @@ def test_a_worker_that_is_killed_is_told_in_one_line_and_the_same_call_goes_on(t
     monkeypatch.setenv("SEPARATRIX_TEST_MARK", str(tmp_path / "mark"))
     with pytest.raises(ChildProcessError, match="A worker process was killed"):
         surveyed(tmp_path / "run", questions=(toy.KILLS,), workers=Processes(1, threads=1))
-    run = surveyed(tmp_path / "run", questions=(toy.KILLS,), workers=Processes(1, threads=1))
+    run = surveyed(tmp_path / "run", questions=(toy.KILLS,))
     assert run.manifest.state == "complete"
 
 
@@ -142,3 +142,8 @@ def test_no_file_of_a_run_is_written_but_in_its_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     surveyed(tmp_path / "run")
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_what_is_no_module_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"`model` must be a torch.nn.Module; got function"):
+        survey(lambda points: points, toy.data(), out=tmp_path)

@@ -38,12 +38,12 @@ def data(count: int = 300, dim: int = 6) -> DataSet:
 
 def lengths(_: Classifier, points: Tensor, ids: Tensor, seed: int) -> Answered:
     """The length of each point, and some noise."""
-    return Answered({"id": ids, "norm": points.norm(dim=1), "noise": normal(seed, ids, (1,))[:, 0]})
+    return Answered({"id": ids, "norm": points.flatten(1).norm(dim=1), "noise": normal(seed, ids, (1,))[:, 0]})
 
 
 def signs(_: Classifier, points: Tensor, ids: Tensor, seed: int) -> Answered:
     """Two rows a sample."""
-    return Answered({"id": ids.repeat_interleave(2), "norm": points[:, :2].flatten().abs()})
+    return Answered({"id": ids.repeat_interleave(2), "norm": points.flatten(1)[:, :2].flatten().abs()})
 
 
 def fails(_: Classifier, points: Tensor, ids: Tensor, seed: int) -> Answered:

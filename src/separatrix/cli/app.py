@@ -14,11 +14,12 @@ from separatrix.cli.doctor import doctor
 from separatrix.cli.endings import DONE, stoppable, told
 from separatrix.cli.report import report
 from separatrix.cli.study import app as study
+from separatrix.cli.survey import merge, survey
 from separatrix.cli.train import train
 
 _HELP = """Measure, map and reshape the decision boundaries of neural-network classifiers.
 
-Example: separatrix train lenet/sample
+Example: separatrix survey --samples 50
 """
 _EPILOGUE = (
     "Every command ends with 0 when it is done, 1 when a check has failed, 2 when it could not do what was asked, "
@@ -37,6 +38,8 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
+app.command(survey)
+app.command(merge)
 app.command(data)
 app.command(doctor)
 app.command(train)

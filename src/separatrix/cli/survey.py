@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 import torch
 from cyclopts import Parameter
-from torch import nn
 
-from separatrix.checks import require
+from separatrix.checks import require, require_count
+from separatrix.classifier import Classifier
 from separatrix.cli.devices import require_device
 from separatrix.cli.endings import CHECK_FAILED, DONE
 from separatrix.cli.networks import fetch, made
@@ -72,7 +72,7 @@ class Subjected:
     bounds: tuple[float, float] | None = None
     device: str | None = None
 
-    def __call__(self) -> tuple[nn.Module, DataSet]:
+    def __call__(self) -> tuple[Classifier, DataSet]:
         """The model, where it is to compute, and the data."""
         return self._loaded().to(self.place), load_data(self.source, split=self.split, size=self.size, crop=self.crop)
 
@@ -99,7 +99,7 @@ class Subjected:
         if self.source in (entry.name for entry in available()):
             fetch(Named(self.source))
 
-    def _loaded(self) -> nn.Module:
+    def _loaded(self) -> Classifier:
         if self.model in CATALOGUE:
             return trained(CATALOGUE[self.model])
         rule = f"be one of {', '.join(CATALOGUE)}, or say where it comes from, such as timm:resnet18"
@@ -136,6 +136,7 @@ def survey(
     """
     require_device(subject.device)
     _import_from_here()
+    require_count(workers, "--workers")
     asked, told, share = _questions(questions), _sections(sections), _shard(shard)
     subject.prepare()
     model, data = subject()

@@ -18,7 +18,7 @@ from separatrix.runs.units import Engine, one_by_one
 from separatrix.survey.plan import SAMPLE_COLUMNS, SAMPLES, Plan, plan
 from separatrix.survey.question import Question
 from separatrix.survey.questions import AUDIT, QUESTIONS
-from separatrix.survey.subject import Handed, Maker, Subject
+from separatrix.survey.subject import Handed, Maker, Subject, as_classifier
 from separatrix.tables import as_table
 
 REPORT = "report.html"
@@ -90,7 +90,7 @@ def survey(
         sections: What the report is made of.
         progress: Called before the first unit and after each.
     """
-    subject = Subject(model, data, name or _called(model), samples, seed)
+    subject = Subject(as_classifier(model), data, name or _called(model), samples, seed)
     planned = plan(subject, questions)
     run = open_run(out, subject.config, inputs=subject.hashes, seeds=(seed,))
     work = _Work(maker or Handed(model, data), seed, planned.questions)
@@ -150,7 +150,8 @@ class _Work:
 
     def _subject(self) -> Subject:
         if self.made is None:
-            self.made = Subject(*self.maker(), name="", samples=1, seed=self.seed)
+            model, data = self.maker()
+            self.made = Subject(as_classifier(model), data, name="", samples=1, seed=self.seed)
         return self.made
 
     def __getstate__(self) -> dict[str, object]:

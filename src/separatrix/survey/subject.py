@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from separatrix.checks import require, require_count, require_seed
-from separatrix.classifier import device_of, logits_of
+from separatrix.classifier import Classifier, device_of, logits_of
 from separatrix.data import DataSet
 from separatrix.models import fingerprint
 from separatrix.runs.environment import versions
@@ -32,6 +32,13 @@ class Handed:
         return self.model, self.data
 
 
+def as_classifier(model: object) -> Classifier:
+    """The model itself, or a ``Classifier`` around a module that is none."""
+    require(isinstance(model, nn.Module), "model", "be a torch.nn.Module", type(model).__name__)
+    assert isinstance(model, nn.Module)
+    return model if isinstance(model, Classifier) else Classifier(model)
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A model, data, and the samples of them that a survey asks about.
@@ -44,14 +51,13 @@ class Subject:
         seed: Of the choice of samples, and of whatever else is random in the survey.
     """
 
-    model: nn.Module
+    model: Classifier
     data: DataSet
     name: str
     samples: int
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require(isinstance(self.model, nn.Module), "model", "be a torch.nn.Module", type(self.model).__name__)
         rule, fix = "be a data set with labels", "Load it: `load_data(…, split=…)`."
         require(isinstance(self.data, DataSet), "data", rule, type(self.data).__name__, fix)
         require_count(self.samples, "samples")
@@ -102,7 +108,7 @@ class Subject:
         """What the manifest of a run says of it."""
         named = self.data.classes if len(self.data.classes) == self.classes else range(self.classes)
         parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        bounds = getattr(self.model, "bounds", None)
+        bounds = self.model.bounds
         return {
             "survey": 1,
             "version": versions()["separatrix"],
