@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from separatrix import Classifier, load_model
 from separatrix.classifier import require_model
 from separatrix.models import Card, fingerprint, network, save_weights
+from separatrix.runs import files
 
 PICTURES = torch.rand(4, 3, 32, 32, generator=torch.Generator().manual_seed(0))
 FOREIGN = {"timm": "timm:resnet18", "torchvision": "torchvision:resnet18", "transformers": "hf:lab/resnet18"}
@@ -70,6 +71,42 @@ def saved(folder, name="lenet", card=None, **form):
     if card is not None:
         (folder / "net.json").write_text(json.dumps({**card.entries(), "recipe": {"epochs": 3}}))
     return model
+
+
+def sealed(folder, *paths):
+    """A card beside the weights that says what they hash to."""
+    hashes = {path.name: files.digest(path) for path in paths}
+    (folder / "net.json").write_text(json.dumps({"architecture": "lenet", "files": hashes}))
+
+
+@pytest.mark.parametrize("shard_bytes", [10**6, 10**9])
+def test_weights_that_have_changed_since_they_were_recorded_are_refused(here, shard_bytes):
+    paths = save_weights(network("lenet"), here / "net.safetensors", shard_bytes=shard_bytes)
+    sealed(here, *paths)
+    load_model("zoo:lenet@net.safetensors")
+    content = bytearray(paths[-1].read_bytes())
+    content[-1] ^= 1
+    paths[-1].write_bytes(content)
+    message = rf"`path` must hold the weights that net\.json was written for; got other contents in {paths[-1].name}"
+    with pytest.raises(ValueError, match=message):
+        load_model("zoo:lenet@net.safetensors")
+
+
+@pytest.mark.parametrize("hashes", [["net.safetensors"], {"other.safetensors": "0" * 64}, None])
+def test_a_card_need_not_say_what_weights_hash_to(here, hashes):
+    saved(here)
+    (here / "net.json").write_text(json.dumps({"architecture": "lenet", "files": hashes}))
+    assert load_model("zoo:lenet@net.safetensors").eval()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_refused_by_name(here, value):
+    model = network("lenet")
+    name, parameter = list(model.named_parameters())[2]
+    parameter.data.view(-1)[3] = value
+    save_weights(model, here / "net.safetensors")
+    with pytest.raises(ValueError, match=rf"`path` must hold finite weights; got NaN or inf in {name} of net\.safet"):
+        load_model("zoo:lenet@net.safetensors")
 
 
 def test_the_zoo_and_a_file_make_a_model(here):

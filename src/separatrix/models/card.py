@@ -10,8 +10,9 @@ from typing import Any
 
 from separatrix.checks import require
 from separatrix.classifier import Classifier
-from separatrix.models.weights import base_name
+from separatrix.models.weights import base_name, weight_files
 from separatrix.models.zoo import network
+from separatrix.runs import files
 
 Channels = float | tuple[float, ...] | None
 """One number, or one a channel."""
@@ -55,19 +56,39 @@ class Card:
     @staticmethod
     def beside(weights: Path, architecture: str) -> Card:
         """The card of a file of weights, or one with nothing but the architecture where there is none."""
-        path = base_name(weights).with_suffix(".json")
+        path = _path(weights)
         card = Card(**_entries(path, architecture)) if path.is_file() else Card(architecture)
         same = card.architecture == architecture
         require(same, "spec", f"name the architecture of the weights, {card.architecture}", architecture)
         return card
 
 
-def _entries(path: Path, architecture: str) -> dict[str, Any]:
+def require_recorded(weights: Path) -> None:
+    """Refuse weights that have changed since the SHA-256 was taken that the card beside them has under ``files``."""
+    card = _path(weights)
+    recorded = _content(card).get("files") if card.is_file() else None
+    known = recorded if isinstance(recorded, Mapping) else {}
+    for path in weight_files(weights):
+        same = path.name not in known or files.digest(path) == known[path.name]
+        require(same, "path", f"hold the weights that {card} was written for", f"other contents in {path}")
+
+
+def _path(weights: Path) -> Path:
+    return base_name(weights).with_suffix(".json")
+
+
+def _content(path: Path) -> Mapping[str, Any]:
     try:
         content = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} must be JSON: {error}") from error
     require(isinstance(content, Mapping), str(path), "hold a JSON object", type(content).__name__)
+    assert isinstance(content, Mapping)
+    return content
+
+
+def _entries(path: Path, architecture: str) -> dict[str, Any]:
+    content = _content(path)
     entries = {field.name: content[field.name] for field in fields(Card) if field.name in content}
     frozen = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in entries.items()}
     return {"architecture": architecture, **frozen}

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from separatrix.checks import require
 from separatrix.classifier import Classifier
 from separatrix.models import foreign
-from separatrix.models.card import Card
+from separatrix.models.card import Card, require_recorded
 from separatrix.models.weights import load_weights
 from separatrix.models.zoo import ZOO
 from separatrix.models.zoo.seeds import seeded
@@ -41,8 +41,8 @@ def load_model(
     """A model that takes inputs in the units of the data, in eval mode, on the CPU unless a factory puts it elsewhere.
 
     - ``"zoo:lenet@weights/lenet.safetensors"``: a network of ``separatrix.models.ZOO``, its weights from a file. Its
-      form and normalisation are read from ``weights/lenet.json``; without that file it is in native form and not
-      normalised.
+      form and normalisation are read from ``weights/lenet.json``, which may also say what the file hashes to; without
+      it, it is in native form and not normalised.
     - ``"timm:resnet18"``, ``"torchvision:resnet50@IMAGENET1K_V1"``, ``"hf:organisation/name"``: a model of another
       library, with the normalisation it was trained with, for pixels in [0, 1].
     - ``"package.module:factory"``: what ``factory()`` returns, a ``Classifier`` or a module. Modules of the current
@@ -76,6 +76,7 @@ def _zoo(name: str, pretrained: bool) -> Classifier:
     require(bool(weights), "spec", "name weights, 'zoo:<architecture>@<weights>'", repr(f"zoo:{name}"), fix)
     path = Path(weights).expanduser()
     model = Card.beside(path, architecture).classifier()
+    require_recorded(path)
     load_weights(model, path)
     return model
 

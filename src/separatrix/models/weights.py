@@ -51,7 +51,7 @@ def save_weights(
 
 
 def load_weights(model: nn.Module, path: str | Path) -> None:
-    """Put weights from a file into a network, which must have exactly those parameters and buffers.
+    """Put weights from a file into a network, which must have exactly those parameters and buffers, all finite.
 
     Args:
         model: A network, or a ``Classifier``, whose network is filled; its mode and ``requires_grad`` stay.
@@ -60,6 +60,7 @@ def load_weights(model: nn.Module, path: str | Path) -> None:
     network = network_of(model)
     state = _without_prefix(read_weights(path), set(network.state_dict()))
     _require_fit(state, network.state_dict(), path)
+    _require_finite(state, path)
     network.load_state_dict(state)
 
 
@@ -207,6 +208,11 @@ def _require_fit(state: State, wanted: Mapping[str, Tensor], path: str | Path) -
     kinds = (("missing", missing), ("unexpected", unexpected), ("", other))
     faults = [f"{kind} {_few(names)}".strip() for kind, names in kinds if names]
     require(not faults, "path", "hold the weights of this network", f"{path}: {'; '.join(faults)}")
+
+
+def _require_finite(state: State, path: str | Path) -> None:
+    broken = [name for name, tensor in state.items() if not bool(tensor.isfinite().all())]
+    require(not broken, "path", "hold finite weights", f"NaN or inf in {_few(broken)} of {path}")
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:

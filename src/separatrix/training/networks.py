@@ -94,7 +94,7 @@ def _recipe(network: object, seed: int | None) -> NetworkRecipe:
 def _log(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 
