@@ -113,6 +113,8 @@ def curves(
         style = curve.line or "none"
         axes.plot(at, values, linestyle=style, marker=curve.marker, color=curve.colour, label=curve.label)
     axes.set(xlabel=label, ylabel=height)
+    if "y" not in logarithmic:
+        axes.set_ylim(bottom=0)
     for name in logarithmic:
         _spread(axes, name)
     if whole:

@@ -95,12 +95,13 @@ def distinct(names: Sequence[object], most: int) -> list[str]:
 def _drawn(draw: Callable[[Axes], None], width: int, height: int) -> str:
     with _settings():
         drawing = Drawing(figsize=(width / 72, height / 72), layout="constrained")
-        FigureCanvasSVG(drawing)
+        canvas = FigureCanvasSVG(drawing)
         draw(drawing.add_subplot())
         for axes in drawing.axes:
             _wrap(axes, width, height)
         held = StringIO()
-        drawing.savefig(held, format="svg", metadata={"Date": None, "Creator": None})
+        # `savefig` would lay everything out twice
+        canvas.print_svg(held, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
     return _UNWRITTEN.sub("�", held.getvalue())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from separatrix.report.sections import SECTIONS
 from separatrix.report.shown import Shown
 from separatrix.report.told import Bar, Figure, Section, Table, Told
 from separatrix.runs import Run, write
+
+_INTERVAL = re.compile(r"\([^()]{1,40}\)")  # stays on one line
 
 MOST_ROWS = 300
 """Rows of a table that the page shows; it says how many there are."""
@@ -138,7 +141,8 @@ def _cell(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return number(value) if isinstance(value, float) else str(value)
+    text = number(value) if isinstance(value, float) else str(value)
+    return _INTERVAL.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 def _numeric(value: object) -> bool:

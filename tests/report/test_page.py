@@ -1,0 +1,210 @@
+"""Pages as text: what they hold, what they say of what is missing, and that nothing in them is taken for HTML."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.axes import Axes
+from tests.report.conftest import EVIL
+from tests.report.made import World
+
+from separatrix.report import SECTIONS, Figure, Section, Table, Told, write_report
+from separatrix.runs import Part, Unit, carry_out, open_run
+from separatrix.tables import Column, as_table
+
+SPOILT = "could not be made"
+
+
+class Page(HTMLParser):
+    """The elements of a page, and what is wrong with them."""
+
+    VOID = ("meta", "link", "img", "br")
+
+    def __init__(self, text):
+        super().__init__()
+        self.names, self.ids, self.open, self.attributes, self.words = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
+        self.attributes += [(tag, *entry) for entry in attrs]
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).replace("\u00a0", " ").split())
+
+
+def page(runs, tmp_path, sections=SECTIONS):
+    path = write_report(runs, tmp_path / "pages" / "report.html", sections)
+    return path.read_text("utf-8")
+
+
+def test_a_page_is_whole_and_asks_for_nothing(whole):
+    text = whole.read_text("utf-8")
+    read = Page(text)
+    assert SPOILT not in text
+    assert len(read.ids) == len(set(read.ids))
+    assert read.names.count("main") == read.names.count("h1") == 1
+    assert read.names.count("svg") >= 2 * 8
+    addresses = [value for _, name, value in read.attributes if name in ("src", "href", "xlink:href", "action")]
+    assert all(value.startswith(("#", "data:")) for value in addresses)
+    assert not re.search(r"url\((?!#)", text)
+    for section in SECTIONS:
+        assert f'data-question="{section.question}"' in text
+    for words in ("upper bound", "95 % interval", "240 samples", "complete", "without a box", "ab" * 32):
+        assert words in read.text
+
+
+def test_every_picture_and_drawing_has_words(whole):
+    read = Page(whole.read_text("utf-8"))
+    described = [value for tag, name, value in read.attributes if (tag, name) == ("img", "alt") and value]
+    assert read.names.count("img") == len(described) > 0
+    labelled = [value for tag, name, value in read.attributes if tag == "svg" and name == "aria-label"]
+    assert len(labelled) == read.names.count("svg")
+    assert read.names.count("table") == read.names.count("caption") + read.text.count("answered class beyond distance")
+
+
+def test_the_same_run_makes_the_same_page(carry, tmp_path, small):
+    run = carry(world=small)
+    assert page([run], tmp_path) == page([run], tmp_path)
+
+
+def test_two_runs_stand_beside_each_other(carry, tmp_path, small):
+    runs = [carry("a", small), carry("b", replace(small, strength=1.4, model="lenet, adversarial"))]
+    text = page(runs, tmp_path)
+    read = Page(text)
+    assert SPOILT not in text
+    for words in (
+        "lenet/sample and lenet, adversarial",
+        "difference B − A",
+        "B: lenet, adversarial",
+        "of the same data",
+    ):
+        assert words in read.text
+    assert "other samples" not in read.text
+
+
+def test_runs_on_other_data_have_no_differences(carry, tmp_path, small):
+    read = Page(page([carry("a", small), carry("b", replace(small, data="ef" * 32))], tmp_path))
+    assert "other samples" in read.text
+    assert "different data" in read.text
+
+
+def test_what_is_not_finished_is_said(carry, tmp_path):
+    read = Page(page([carry(share=0.5)], tmp_path))
+    assert "10 of 21 units done" in read.text
+    assert "Partial: 1 of 4 units are done" in read.text
+    assert "No rows yet: 0 of 4 units are done." in read.text
+
+
+def test_a_run_without_any_unit_is_a_page(tmp_path):
+    text = page([open_run(tmp_path / "empty", {})], tmp_path)
+    assert SPOILT not in text
+    assert "Not asked in this run." in text
+    assert "nothing done yet" in text
+
+
+def test_points_that_are_no_pictures_are_listed(carry, tmp_path, small):
+    text = page([carry(world=replace(small, shape=(12,), pictures=False))], tmp_path)
+    assert SPOILT not in text
+    assert "<img" not in text
+    assert "There are no pictures of them in the run." in text
+
+
+@pytest.mark.parametrize("strengths", [(1.0,), (1.0, 2.0)])
+def test_names_are_never_html(carry, tmp_path, hostile, strengths):
+    worlds = [replace(hostile, strength=strength, questions=("audit", "margins")) for strength in strengths]
+    text = page([carry(f"{world.strength}", world) for world in worlds], tmp_path)
+    read = Page(text)
+    assert SPOILT not in text
+    assert EVIL not in text
+    assert "window.hacked=1" in read.text
+    assert read.names.count("script") == 2
+    assert not [name for _, name, _ in read.attributes if name.startswith("on")]
+    assert all(value.startswith("data:") for tag, name, value in read.attributes if (tag, name) == ("img", "src"))
+
+
+def test_huge_pictures_are_reduced(carry, tmp_path, small):
+    class Huge(World):
+        def drawn(self, ids):
+            start = torch.randint(0, 255, (2, 3, 500, 300), dtype=torch.uint8)
+            return {
+                "id": torch.from_numpy(ids[:2].copy()),
+                "start": start,
+                "l2_added": torch.full(start.shape, torch.nan, dtype=torch.float16),
+                "linf_added": torch.zeros(start.shape, dtype=torch.float16),
+            }
+
+    text = page([carry(world=Huge(samples=60, size=30, questions=("margins",)))], tmp_path)
+    assert SPOILT not in text
+    assert "data:image/webp" in text
+    assert len(text) < 1_500_000
+
+
+def test_strange_tables_spoil_no_page(tmp_path):
+    columns = [Column(name, "estimate") for name in ("id", "own", "l2", "l2_found", "l2_rival")]
+    strange = {
+        "id": np.array(["a", "b", "7"]),
+        "own": np.array([np.nan, -3.0, 1e9]),
+        "l2": np.array([np.nan, -1.0, np.inf]),
+        "l2_found": np.array(["yes", "no", "1"]),
+        "l2_rival": np.array([0, 1, 2]),
+    }
+    text = page([_run_of(tmp_path, "margins", as_table(columns, strange, 3))], tmp_path)
+    assert SPOILT not in text
+    assert "No boundary was found for half" in text
+
+
+@pytest.mark.parametrize("name", ["margins", "bands", "directions", "robustness", "audit", "samples", "controls"])
+def test_a_table_of_other_columns_costs_one_section_at_most(tmp_path, name):
+    text = page([_run_of(tmp_path, name, as_table([Column("x", "estimate")], {"x": np.arange(2)}, 2))], tmp_path)
+    assert text.count(SPOILT) <= 1
+    assert "Provenance" in text
+
+
+def _run_of(tmp_path, name, table):
+    unit = Unit(name, "model", "config", (0, 1, 2))
+    return carry_out(open_run(tmp_path / name, {"classes": ["one"]}), [unit], lambda _: Part({name: table}))
+
+
+def test_long_tables_are_cut_and_say_so(tmp_path, carry, small):
+    rows = Section("margins", "Long", lambda _: Told(tables=(Table("Rows", ("n",), tuple((n,) for n in range(1234))),)))
+    read = Page(page([carry(world=small)], tmp_path, (rows,)))
+    assert "Rows (the first 300 of 1,234 rows)" in read.text
+
+
+def test_a_section_that_fails_is_told_and_spoils_no_other(tmp_path, carry, small):
+    def draw(axes: Axes):
+        raise RuntimeError("no ink")
+
+    figure = Figure("broken", "Broken", "nothing", draw, Table("none", ("n",), ()))
+    sections = (Section("margins", "Mine", lambda _: Told(figures=(figure,))), *SECTIONS)
+    text = page([carry(world=small)], tmp_path, sections)
+    assert text.count(SPOILT) == 1
+    assert "RuntimeError: no ink" in text
+    assert 'id="margins-l2"' in text
+
+
+def test_a_report_is_of_one_run_or_two(tmp_path, carry, small):
+    run = carry(world=small)
+    for runs in ([], [run] * 3):
+        with pytest.raises(ValueError, match="`runs` must be one run, or two to compare"):
+            write_report(runs, tmp_path / "report.html")
