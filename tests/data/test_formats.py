@@ -12,6 +12,7 @@ from scipy.io import savemat
 from tests.data.written import write_idx_set, write_png_rows
 
 from separatrix.data import load_data
+from separatrix.data import npz as npz_module
 from separatrix.data.formats import read_idx_pair, read_mat, read_png_rows
 from separatrix.data.npz import read_npz
 from separatrix.data.pickles import read_archive, read_batches
@@ -289,12 +290,51 @@ def test_damaged_archives_of_arrays_are_refused_in_one_line(tmp_path, images):
             read_npz(path, "test")
 
 
-def test_an_archive_that_unpacks_to_far_too_much_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr("separatrix.data.npz._ALWAYS_ALLOWED", 1 << 20)
+def test_an_archive_that_unpacks_to_far_too_much_is_not_unpacked(tmp_path):
     path = tmp_path / "bomb.npz"
-    npz(path, {"images.npy": npy(np.zeros((2, 1000, 1000), np.uint8)), "unused.npy": bytes(10)})
-    with pytest.raises(ValueError, match=r"`archive` must unpack to at most 1,048,576 bytes; got 2,000,1"):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("images.npy", "w") as stream:
+        stream.write(npy(np.zeros(0, np.uint8)).replace(b"(0,)", b"(9,)"))
+        for _ in range(65):
+            stream.write(bytes(1 << 20))
+    assert path.stat().st_size < 100_000
+    with pytest.raises(ValueError, match=r"`archive` must unpack to at most 67,108,864 bytes; got 68,1"):
         read_npz(path, "test")
+
+
+@pytest.fixture
+def unpacked(monkeypatch):
+    """Members of archives whose contents were read."""
+    read, names = npz_module._filled, []
+    monkeypatch.setattr(npz_module, "_filled", lambda stream, size: names.append(stream.name) or read(stream, size))
+    return names
+
+
+def test_images_are_not_unpacked_before_there_are_labels(tmp_path, images, unpacked):
+    np.savez_compressed(tmp_path / "a.npz", images=images)
+    with pytest.raises(ValueError, match="`labels` must be given: a has none"):
+        load_data(tmp_path / "a.npz")
+    assert unpacked == []
+    assert len(load_data(tmp_path / "a.npz", labels=range(7))) == 7
+    assert unpacked == ["images.npy"]
+
+
+def test_an_array_of_another_size_than_it_says_is_not_unpacked(tmp_path, unpacked):
+    npz(tmp_path / "a.npz", {"images.npy": npy(np.zeros((2, 2))).replace(b"(2, 2)", b"(2, 3)")})
+    with pytest.raises(ValueError, match=r"`images.npy` must hold 48 bytes of float64 \(2, 3\); got 32\.$"):
+        read_npz(tmp_path / "a.npz", "test")
+    assert unpacked == []
+
+
+def test_large_arrays_come_back_as_they_were(tmp_path):
+    values = np.random.default_rng(0).integers(0, 256, (3, 1000, 1001), dtype=np.uint8)
+    np.savez(tmp_path / "a.npz", images=values, labels=np.arange(3))
+    assert np.array_equal(read_npz(tmp_path / "a.npz", "test").store.images[:, 0], values)
+
+
+def test_an_archive_without_points_is_refused_by_name(tmp_path):
+    np.savez(tmp_path / "a.npz", images=np.zeros((0, 28, 28), np.uint8), labels=np.zeros(0, np.int64))
+    with pytest.raises(ValueError, match=r"^`source` must hold at least one point; got none in a\.$"):
+        load_data(tmp_path / "a.npz")
 
 
 def test_bytes_that_do_not_compress_are_never_too_much(tmp_path, monkeypatch, images):

@@ -119,6 +119,24 @@ def test_a_subset_of_listed_items_opens_none(images):
     assert data.labels.tolist() == [1, 0]
 
 
+@pytest.mark.parametrize("indices", [[5, -1, -7], torch.tensor([5, -1, -7])])
+def test_ids_of_items_counted_from_the_end_are_their_positions(indices):
+    whole = TensorDataset(torch.rand(7, 2), torch.arange(7))
+    data = load_data(Subset(whole, indices))
+    assert data.ids.tolist() == data.labels.tolist() == [5, 6, 0]
+    assert load_data(Subset(Subset(whole, indices), [-1])).ids.tolist() == [0]
+    assert load_data(Subset(load_data(whole, ids=torch.arange(7) * 10), indices)).ids.tolist() == [50, 60, 0]
+
+
+@pytest.mark.parametrize(("label", "shown"), [("cat", "'cat'"), (2.5, "2.5"), (None, "None")])
+def test_labels_that_are_no_whole_numbers_are_refused_by_name(label, shown):
+    items = [(torch.rand(2), 1), (torch.rand(2), label)]
+    table = Table({"image": [torch.rand(2)] * 2, "label": [1, label]}, {"image": Image_(), "label": None})
+    for source in (items, table):
+        with pytest.raises(ValueError, match=f"^`source` must have labels that are whole numbers; got {shown}\\.$"):
+            load_data(source)
+
+
 def test_points_without_labels_take_those_given(images):
     for bare in (TensorDataset(images.float()), list(images.float())):
         with pytest.raises(ValueError, match="`labels` must be given"):

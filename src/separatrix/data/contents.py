@@ -38,15 +38,21 @@ class Contents:
         classes: Sequence[str] | None,
     ) -> DataSet:
         """The data set; what is given comes before what the source says."""
+        require(len(self.store) > 0, "source", "hold at least one point", f"none in {self.name}")
         own_labels = self.labels if labels is None else labels
-        fix = "Points without labels need no data set: ask about the tensor itself."
-        require(own_labels is not None, "labels", f"be given: {self.name} has none", None, fix)
+        require_labels(own_labels is not None, self.name)
         assert own_labels is not None
         numbers = _whole(own_labels, "labels", len(self.store))
         own_ids = self.ids if ids is None else ids
         names = torch.arange(len(self.store)) if own_ids is None else _whole(own_ids, "ids", len(self.store))
         called = classes or self.classes or _numbered(numbers)
         return DataSet(self.store, numbers, names, tuple(called), self.name)
+
+
+def require_labels(there: bool, name: str) -> None:
+    """Refuse a source without labels where none are given."""
+    fix = "Points without labels need no data set: ask about the tensor itself."
+    require(there, "labels", f"be given: {name} has none", None, fix)
 
 
 def _whole(numbers: Tensor | Sequence[int], name: str, count: int) -> Tensor:

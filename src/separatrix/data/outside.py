@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeGuard, final
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import IterableDataset, Subset
 
-from separatrix.checks import require
+from separatrix.checks import described, refusal, require
 from separatrix.data.contents import Contents
 from separatrix.data.pictures import Picture, is_picture, own_colours
 from separatrix.data.stores import Indexed, Items
@@ -125,7 +126,15 @@ def _labels(data: Indexed[Any]) -> Tensor:
     named = ("targets", "labels") if getattr(data, "target_transform", None) is None else ()
     lists = (_numbers(getattr(data, name, None), len(data)) for name in named)
     listed = next((numbers for numbers in lists if numbers is not None), None)
-    return torch.tensor([int(data[row][1]) for row in range(len(data))]) if listed is None else listed
+    return torch.tensor([_number(data[row][1]) for row in range(len(data))]) if listed is None else listed
+
+
+def _number(label: object) -> int:
+    """A label as a number; text and fractions are none."""
+    try:
+        return operator.index(label)  # type: ignore[arg-type]
+    except TypeError:
+        raise refusal("source", "have labels that are whole numbers", described(label)) from None
 
 
 def _numbers(values: object, count: int) -> Tensor | None:
@@ -141,6 +150,8 @@ def _ids(data: object) -> Tensor | None:
         own = getattr(data, "ids", None)
         return own if isinstance(own, Tensor) else None
     ids, rows = _ids(data.dataset), torch.as_tensor(data.indices)
+    count = len(data.dataset)  # type: ignore[arg-type]
+    rows = torch.where(rows < 0, rows + count, rows)  # −1 is the last, as it is for the items
     return rows if ids is None else ids[rows]
 
 
@@ -160,7 +171,7 @@ def _labels_column(data: Columns) -> tuple[Tensor | None, tuple[str, ...] | None
     if column is None:
         return None, None
     names = getattr(data.features[column], "names", None)
-    numbers = torch.tensor([int(label) for label in data[column]])  # type: ignore[index]
+    numbers = torch.tensor([_number(label) for label in data[column]])  # type: ignore[index]
     return numbers, None if names is None else tuple(names)
 
 

@@ -70,7 +70,7 @@ def load_data(
         contents = Contents(source.store, source.name, source.labels, source.ids, source.classes)
         return replace(contents.data_set(labels, ids, classes), changes=source.changes)
     if isinstance(source, (str, Path)):
-        contents = _read_named(source, split, classes, picture, progress)
+        contents = _read_named(source, split, classes, picture, progress, labelled=labels is None)
     elif isinstance(source, Tensor):
         contents = Contents(as_store(source), "tensor")
     elif is_hugging_face(source):
@@ -87,7 +87,13 @@ def _of_pictures(source: object) -> bool:
 
 
 def _read_named(
-    source: str | Path, split: str, classes: Sequence[str] | None, picture: Picture, progress: Progress | None
+    source: str | Path,
+    split: str,
+    classes: Sequence[str] | None,
+    picture: Picture,
+    progress: Progress | None,
+    *,
+    labelled: bool,
 ) -> Contents:
     path = Path(source)
     if source == SAMPLE:
@@ -98,4 +104,4 @@ def _read_named(
         return read_folder(path, split, classes, picture)
     rule = f"be one of {', '.join(map(repr, _NAMES))}, a folder of pictures or an .npz archive"
     require(path.suffix == ".npz" and path.is_file(), "source", rule, repr(str(source)))
-    return read_npz(path, split)
+    return read_npz(path, split, labelled=labelled)
