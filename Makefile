@@ -19,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(READY)
-	$(ONE_THREAD) $(BIN)/python examples/margins.py
+	$(ONE_THREAD) $(BIN)/separatrix survey --out out/demo
 
 test: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q

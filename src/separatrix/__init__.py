@@ -44,6 +44,7 @@ from separatrix.statistics import MarginSummary as MarginSummary
 from separatrix.statistics import summarise as summarise
 from separatrix.subspaces import Subspace as Subspace
 from separatrix.subspaces import principal_angles as principal_angles
+from separatrix.survey import survey as survey
 
 try:
     __version__ = _metadata.version("separatrix")

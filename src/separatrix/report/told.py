@@ -181,9 +181,11 @@ class Section:
         title: Its heading.
         tell: What it says of the runs that hold the table, one or two of them.
         required: Whether it has something to say only where there is the table.
+        also: Names of other tables that it tells of besides.
     """
 
     question: str
     title: str
     tell: Callable[[Sequence[Shown]], Told]
     required: bool = True
+    also: tuple[str, ...] = ()

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torch import nn
 
 from separatrix.checks import require
-from separatrix.classifier import Classifier, require_model
+from separatrix.classifier import Classifier, device_of, require_model
 from separatrix.data import DataSet
-from separatrix.report import SECTIONS, Section, write_report
 from separatrix.runs import Part, Progress, Run, Unit, carry_out, open_run, read_run
 from separatrix.runs.units import Engine, one_by_one
 from separatrix.survey.plan import SAMPLE_COLUMNS, SAMPLES, Plan, plan
@@ -20,6 +20,9 @@ from separatrix.survey.question import Question
 from separatrix.survey.questions import AUDIT, QUESTIONS
 from separatrix.survey.subject import Handed, Maker, Subject, as_classifier
 from separatrix.tables import as_table
+
+if TYPE_CHECKING:
+    from separatrix.report import Section
 
 REPORT = "report.html"
 """The report in the folder of a run."""
@@ -66,7 +69,7 @@ def survey(
     workers: Engine = one_by_one,
     shard: Shard = Shard(),
     maker: Maker | None = None,
-    sections: Sequence[Section] = SECTIONS,
+    sections: Sequence[Section] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Run:
     """The whole picture of a model: every question asked of some samples, in a folder with a report.
@@ -87,7 +90,7 @@ def survey(
         workers: This process, or ``Processes(workers)``.
         shard: The share of the work to do here; shares are put together by ``runs.merge_runs``.
         maker: Makes model and data anew in a worker process; by default copies are sent.
-        sections: What the report is made of.
+        sections: What the report is made of; by default all there are.
         progress: Called before the first unit and after each.
     """
     subject = Subject(as_classifier(model), data, name or _called(model), samples, seed)
@@ -104,14 +107,16 @@ def survey(
 
 
 @contextmanager
-def _reported(folder: Path, sections: Sequence[Section]) -> Iterator[None]:
+def _reported(folder: Path, sections: Sequence[Section] | None) -> Iterator[None]:
     """Whatever ends the work, the report is of what is there."""
     try:
         yield
     finally:
         run = read_run(folder)
         if run.records():
-            write_report([run], folder / REPORT, sections=sections)
+            from separatrix.report import SECTIONS, write_report  # brings matplotlib: too heavy for `import separatrix`
+
+            write_report([run], folder / REPORT, sections=SECTIONS if sections is None else sections)
 
 
 def _called(model: nn.Module) -> str:
@@ -146,7 +151,8 @@ class _Work:
         if unit.name == SAMPLES:
             values = {"id": data.ids, "label": data.labels}
             return Part({SAMPLES: as_table(SAMPLE_COLUMNS, values, len(data))})
-        return self.questions[unit.name].part(subject.model, data.points, data.ids, self.seed)
+        device = device_of(subject.model, data.points)
+        return self.questions[unit.name].part(subject.model, data.points.to(device), data.ids.to(device), self.seed)
 
     def _subject(self) -> Subject:
         if self.made is None:

@@ -43,4 +43,4 @@ def _sentence(shown: Shown, points: Sequence[Point]) -> str:
     return f"{shown.lead}{len(failed)} of {asked} checks failed: {', '.join(failed)}. Read the audit before any number."
 
 
-AUDIT = Section("audit", "Audit", _tell, required=False)
+AUDIT = Section("audit", "Audit", _tell, required=False, also=("controls",))

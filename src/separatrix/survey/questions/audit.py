@@ -11,7 +11,7 @@ from separatrix.survey.question import Answered, Cost, Question
 from separatrix.tables import Column
 
 _COLUMNS = (
-    Column("id", "identity", meaning="−1: every check is about the model as a whole."),
+    Column("id", "identity", meaning="Number of the sample; −1, as every check is about the model as a whole."),
     Column("check", "label", meaning="What was looked at."),
     Column("value", "estimate", meaning="What was found; NaN where the model raised an error instead."),
     Column("limit", "estimate", meaning="The greatest value that does no harm."),
