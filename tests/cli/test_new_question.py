@@ -32,7 +32,7 @@ def beside(tmp_path, monkeypatch):
 
 
 def test_the_example_is_asked_stored_and_told(command, beside):
-    words = "--questions contrast:CONTRAST --sections contrast_section:CONTRAST --out out/pale".split()
+    words = ["--questions", "contrast:CONTRAST", "--sections", "contrast_section:CONTRAST", "--out", "out/pale"]
     ended = command("survey", "--model", "tests.cli.surveyed:network", "--data", "sample", "--samples", "9", *words)
     assert (ended.code, ended.err) == (0, "")
     left = read_run("out/pale").table("contrast").to_pydict()["left"]
