@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
+import torch
 
 from separatrix.runs import files
 from separatrix.runs.files import Stage
@@ -65,6 +67,27 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(command, archive, whole, tm
     ended = command(*words(archive, tmp_path / "full"))
     assert ended.err == "separatrix: going on after epoch 1 of 2\n"
     assert kept(tmp_path / "full") == whole
+
+
+def test_another_number_of_threads_is_remarked_and_changes_nothing(command, archive, whole, tmp_path, monkeypatch):
+    def reached(stage, path):
+        if path.name.startswith("00002-"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as interrupting:
+        interrupting.setattr(files, "reached", reached)
+        assert command(*words(archive, tmp_path / "threads")).code == 3
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            ended = command(*words(archive, tmp_path / "threads"))
+    finally:
+        torch.set_num_threads(before)
+    remark = f"separatrix: Threads: going on with {before}, as the training began, not {before + 1}.\n"
+    assert ended.err == remark + "separatrix: going on after epoch 1 of 2\n"
+    assert kept(tmp_path / "threads") == whole
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGKILL", -9), ("SIGINT", 3)])

@@ -185,7 +185,8 @@ def test_a_block_without_its_convolutions_is_its_shortcut(block, stride):
         ({"shape": (1, 0, 28)}, r"`shape` must be a tuple of whole numbers ≥ 1; got \(1, 0, 28\)"),
         ({"shape": ()}, r"`shape` must be a tuple of whole numbers ≥ 1; got \(\)"),
         ({"shape": 28}, "`shape` must be a tuple of whole numbers ≥ 1; got 28"),
-        ({"seed": -1}, "`seed` must be a whole number ≥ 0; got -1"),
+        ({"seed": -1}, "`seed` must be a whole number from 0 to .*; got -1"),
+        ({"seed": 2**63}, "`seed` must be a whole number from 0 to .*; got 9223372036854775808"),
     ],
 )
 def test_what_the_zoo_does_not_have_is_refused(request_, message):

@@ -114,6 +114,54 @@ def test_a_training_that_is_done_gives_its_result_at_once(data, tmp_path):
     assert steps == []
 
 
+@pytest.fixture
+def threads():
+    """As many as there were, when the test is over."""
+    before = torch.get_num_threads()
+    yield before
+    torch.set_num_threads(before)
+
+
+def begun(data, folder, threads):
+    """A training that was interrupted after its first epoch."""
+
+    def fails(model, epoch, history):
+        if epoch == 1:
+            raise KeyboardInterrupt
+
+    torch.set_num_threads(threads)
+    with pytest.raises(KeyboardInterrupt):
+        fit(small_network(), data, SHORT, [fails], checkpoints=folder)
+
+
+def test_a_training_goes_on_with_as_many_threads_as_it_began_with(data, tmp_path, threads):
+    begun(data, tmp_path, 1)
+    torch.set_num_threads(2)
+    used = []
+    with pytest.warns(RuntimeWarning, match=r"^Threads: going on with 1, as the training began, not 2\.$"):
+        fit(small_network(), data, SHORT, [lambda *_: used.append(torch.get_num_threads())], checkpoints=tmp_path)
+    assert used == [1, 1]
+    assert torch.get_num_threads() == 2
+    fit(small_network(), data, SHORT, checkpoints=tmp_path)  # is done: nothing to be warned of
+
+
+def test_the_number_of_threads_comes_back_after_an_interruption(data, tmp_path, threads):
+    begun(data, tmp_path, 1)
+    with pytest.warns(RuntimeWarning, match="^Threads"):
+        begun(data, tmp_path, 2)
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("kept", [None, 0, -1, "2"])
+def test_a_checkpoint_that_names_no_threads_is_gone_on_with_as_asked(data, tmp_path, threads, kept):
+    begun(data, tmp_path, 1)
+    path = tmp_path / "checkpoint.json"
+    files.write_sealed(path, {**files.read_sealed(path), "threads": kept})
+    torch.set_num_threads(2)
+    fit(small_network(), data, SHORT, checkpoints=tmp_path)
+    assert Checkpoints(tmp_path).threads == 2
+
+
 def test_callbacks_hear_of_the_epoch_that_a_training_goes_on_from(data, tmp_path):
     def fails(model, epoch, history):
         if epoch == 1:

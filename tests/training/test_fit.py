@@ -41,6 +41,11 @@ def test_the_same_seed_gives_the_same_weights_to_the_last_bit(data, change):
     assert not same_weights(first, trained(data, replace(recipe, seed=1)))
 
 
+def test_every_seed_of_63_bits_trains(data):
+    largest, next_to_it = (trained(data, replace(SHORT, seed=2**63 - less)) for less in (1, 2))
+    assert not same_weights(largest, next_to_it)
+
+
 def test_the_order_of_the_samples_in_memory_does_not_matter(data):
     shuffled = data.select(torch.randperm(len(data), generator=torch.Generator().manual_seed(0)))
     assert same_weights(trained(data), trained(shuffled))

@@ -105,6 +105,23 @@ def test_an_interrupted_training_is_gone_on_with(tmp_path):
     assert {at.epoch for at in steps} == {1}
 
 
+@pytest.mark.filterwarnings("ignore:Threads")
+def test_the_log_says_with_how_many_threads_the_training_was_computed(tmp_path):
+    def interrupt(at):
+        if (at.epoch, at.step) == (1, 3):
+            raise KeyboardInterrupt
+
+    before = torch.get_num_threads()
+    with pytest.raises(KeyboardInterrupt):
+        trained(RECIPE, folder=tmp_path, progress=interrupt)
+    try:
+        torch.set_num_threads(before + 1)
+        trained(RECIPE, folder=tmp_path)
+    finally:
+        torch.set_num_threads(before)
+    assert log_in(tmp_path)["threads"] == before
+
+
 def test_the_global_random_state_stays(tmp_path):
     before = torch.get_rng_state()
     trained(RECIPE, folder=tmp_path)
@@ -123,7 +140,7 @@ def test_the_cache_is_where_it_is_asked_to_be(monkeypatch, tmp_path):
     [
         ({"network": "lenet/minst"}, f"`network` must be one of .*'{next(iter(CATALOGUE))}'.*; got 'lenet/minst'"),
         ({"network": 7}, "`network` must be a name or a NetworkRecipe; got 7"),
-        ({"network": RECIPE, "seed": -1}, "`seed` must be a whole number ≥ 0; got -1"),
+        ({"network": RECIPE, "seed": -1}, "`seed` must be a whole number from 0 to .*; got -1"),
     ],
 )
 def test_unknown_networks_are_refused(request_, message):

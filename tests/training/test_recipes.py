@@ -56,7 +56,8 @@ def test_a_recipe_is_settings_and_cannot_change():
         ({"augment": "flip"}, "`augment` must be one of 'crop', 'flip-crop'; got 'flip'"),
         ({"clip": 0}, "`clip` must be a finite number above 0; got 0"),
         ({"label_smoothing": 1.0}, r"`label_smoothing` must lie in \[0, 1\); got 1.0"),
-        ({"seed": -1}, "`seed` must be a whole number ≥ 0; got -1"),
+        ({"seed": -1}, r"`seed` must be a whole number from 0 to 2\^63 − 1; got -1"),
+        ({"seed": 2**63}, r"`seed` must be a whole number from 0 to 2\^63 − 1; got 9223372036854775808"),
     ],
 )
 def test_settings_out_of_range_are_refused_by_name(settings, message):

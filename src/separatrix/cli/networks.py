@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -77,7 +79,7 @@ def made(
     if before is not None:
         return before
     fetch(recipe.data)
-    with bar() as shown:
+    with bar() as shown, _warnings_as_remarks():
         trained(recipe, folder=folder, device=device, progress=_Watch(recipe.stem, shown, heard))
     now = found(recipe, folder)
     assert now is not None
@@ -89,6 +91,13 @@ def fetch(source: Source) -> None:
     if isinstance(source, Named) and source.name in (entry.name for entry in available()):
         with bar(DownloadColumn()) as shown:
             get(source.name, shown.tell)
+
+
+@contextmanager
+def _warnings_as_remarks() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: remark(str(message))
+        yield
 
 
 @dataclass(eq=False)

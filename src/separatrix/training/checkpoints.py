@@ -39,6 +39,13 @@ class Checkpoints:
         """Whether one is written after this many steps of an epoch."""
         return self.every is not None and step % self.every == 0
 
+    @property
+    def threads(self) -> int | None:
+        """With how many threads the training here has been computed so far; None where nothing says so."""
+        record = files.read_sealed(self.folder / _RECORD) or {}
+        threads = record.get("threads")
+        return threads if isinstance(threads, int) and threads > 0 else None
+
     def save(self, config: object, standing: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         """Put this checkpoint in place of the last: whatever interrupts it leaves one of the two.
 
@@ -52,7 +59,7 @@ class Checkpoints:
         place = f"{standing['epoch']:05}-{standing['step']:07}.safetensors"
         seal = files.write(self.folder / place, save(dict(tensors)))
         record = {"format": _FORMAT, "config": plain(config), "standing": standing, "tensors": place, "seal": seal}
-        files.write_sealed(self.folder / _RECORD, record, indent=1)
+        files.write_sealed(self.folder / _RECORD, {**record, "threads": torch.get_num_threads()}, indent=1)
         self._sweep(place)
 
     def load(self, config: object) -> tuple[dict[str, Any], dict[str, Tensor]] | None:

@@ -48,7 +48,8 @@ def fit(
         test: Labelled points that the accuracy after each epoch is measured on.
         checkpoints: A folder to keep the training in while it is on its way; an interruption then leaves the model as
             it came. The same call goes on from there, and ends with the weights that it would have had without the
-            interruption; or gives the result at once, where the training is done. ``Checkpoints(folder, every=100)``
+            interruption; or gives the result at once, where the training is done. On a CPU it goes on with as many
+            threads as before, and warns where that is another number than now. ``Checkpoints(folder, every=100)``
             writes within epochs too.
         device: Where to train; where the model is, by default.
         progress: Called after each step.

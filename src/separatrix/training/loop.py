@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -100,7 +101,9 @@ class Training:
         """
         start = gathered(self.model, self.optimiser) if self.checkpoints else None
         try:
-            return self._run(self._resumed())
+            standing = self._resumed()
+            with self._as_begun(standing):
+                return self._run(standing)
         except BaseException:
             if start is not None:
                 restore(self.model, self.optimiser, start)
@@ -128,6 +131,22 @@ class Training:
         entries, tensors = found
         restore(self.model, self.optimiser, tensors)
         return Standing.of(entries)
+
+    @contextmanager
+    def _as_begun(self, standing: Standing) -> Iterator[None]:
+        """With as many threads as the training began with: another number sums in another order."""
+        asked, begun = torch.get_num_threads(), self.checkpoints.threads if self.checkpoints else None
+        if begun in (None, asked) or self.device.type != "cpu" or standing.epoch == self.recipe.epochs:
+            yield
+            return
+        warnings.warn(
+            f"Threads: going on with {begun}, as the training began, not {asked}.", RuntimeWarning, stacklevel=2
+        )
+        torch.set_num_threads(begun)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(asked)
 
     def _save(self, standing: Standing) -> None:
         if self.checkpoints:
@@ -188,7 +207,7 @@ class Training:
     def _seeded(self, done: int) -> Iterator[None]:
         """The global random state a function of the seed and of the steps done, for dropout; afterwards as it was."""
         devices = [self.device] if self.device.type == "cuda" else []
-        seed = int(1e9) * self.recipe.seed + done
+        seed = (int(1e9) * self.recipe.seed + done) % 2**64
         with torch.random.fork_rng(devices):
             torch.default_generator.manual_seed(seed)
             if devices:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from separatrix.checks import described, require, require_count
+from separatrix.checks import described, require, require_seed
 from separatrix.classifier import Classifier
 from separatrix.data import DataSet
 from separatrix.models import Card, load_weights, save_weights
@@ -20,6 +20,7 @@ from separatrix.runs import files, plain
 from separatrix.runs.environment import hardware, versions
 from separatrix.training.accuracy import accuracy
 from separatrix.training.catalogue import CATALOGUE
+from separatrix.training.checkpoints import Checkpoints
 from separatrix.training.fit import fit
 from separatrix.training.history import History
 from separatrix.training.loop import Progress
@@ -87,7 +88,7 @@ def _recipe(network: object, seed: int | None) -> NetworkRecipe:
     assert isinstance(network, NetworkRecipe)
     if seed is None:
         return network
-    require_count(seed, "seed", least=0)
+    require_seed(seed)
     return network.reseeded(seed)
 
 
@@ -124,6 +125,7 @@ def _train(
     weights = save_weights(model, folder / f"{recipe.stem}.safetensors", half=True)
     load_weights(model, folder / f"{recipe.stem}.safetensors")
     result = {"test_accuracy": accuracy(model, test), "target": recipe.target}
+    result["threads"] = Checkpoints(underway).threads or torch.get_num_threads()
     log = _described(recipe, card, model, train, history) | result
     log |= {"seconds": perf_counter() - start, "files": {path.name: files.digest(path) for path in weights}}
     path = folder / f"{recipe.stem}.json"
@@ -144,7 +146,6 @@ def _described(
         "seed": recipe.recipe.seed,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "hardware": hardware(),
-        "threads": torch.get_num_threads(),
         "versions": versions(),
         "epochs": history.plain(),
     }

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from separatrix.checks import require, require_count, require_positive
+from separatrix.checks import require, require_count, require_positive, require_seed
 from separatrix.classifier import logits_of
 from separatrix.training.augmentation import AUGMENTATIONS, Augmentation
 from separatrix.training.schedules import SCHEDULES, Schedule
@@ -72,7 +72,7 @@ class AbstractRecipe(ABC):
             _require_one_of(self.augment, "augment", AUGMENTATIONS)
         if self.clip is not None:
             require_positive(self.clip, "clip")
-        require_count(self.seed, "seed", least=0)
+        require_seed(self.seed)
 
     @abstractmethod
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from separatrix.checks import require, require_count
+from separatrix.checks import require, require_seed
 from separatrix.models.zoo.cnn6 import cnn6
 from separatrix.models.zoo.densenet import densenet121
 from separatrix.models.zoo.form import Form, require_choice
@@ -101,7 +101,7 @@ def network(
         seed: Draws the weights; the global random state stays as it was.
     """
     require_choice(name, "name", ZOO)
-    require_count(seed, "seed", 0)
+    require_seed(seed)
     asked: dict[str, Any] = {"classes": classes, "shape": shape, "activation": activation, "pooling": pooling}
     form = replace(ZOO[name].native, **{key: value for key, value in asked.items() if value is not None})
     with seeded(seed):
