@@ -5,6 +5,7 @@ from dataclasses import is_dataclass, replace
 
 import numpy as np
 import pytest
+import torch
 
 from separatrix.runs import plain
 from separatrix.studies import SCALES, STUDIES
@@ -42,6 +43,14 @@ def test_the_smallest_scale_needs_nothing_that_is_not_bundled(name):
 def test_blocks_are_as_many_as_published():
     counts = {side: len(diagonal_blocks((3, side, side), Spectrum(()))) for side in (28, 32, 224)}
     assert counts == {28: 21, 32: 13, 224: 14}
+
+
+def test_blocks_keep_their_numbers_where_some_are_left_out():
+    blocks = diagonal_blocks((1, 28, 28), Spectrum((), every=5))
+    assert list(blocks) == [1, 6, 11, 16, 21]
+    whole = diagonal_blocks((1, 28, 28), Spectrum(()))
+    vectors = torch.rand(2, 1, 28, 28)
+    assert torch.equal(blocks[16].project(vectors), whole[16].project(vectors))
 
 
 def verdicts(name, rows):
@@ -86,24 +95,46 @@ def test_claims_on_the_spectrum():
     assert verdicts("features/spectrum", spectra(mnist=(4, 30, 60))) == []
 
 
+def test_medians_are_shown_as_walked_and_as_refined():
+    rows = spectra(mnist=(4, 8), cifar=(1, 2))
+    rows |= {"raw_distance": 2 * rows["distance"], "found": np.ones(len(rows["distance"]), dtype=bool)}
+    shown = STUDIES["features/spectrum"].quantities(Rows(rows))
+    walked, refined = (
+        [float(number) for number in shown[f"lenet/mnist: {name}"].split()]
+        for name in ("medians from low to high frequencies", "the same, refined")
+    )
+    assert walked == pytest.approx([2 * number for number in refined], rel=0.01)
+
+
 def test_claims_on_the_random_basis():
     assert verdicts("features/random-basis", spectra(mnist=(4, 4.2, 4), cifar=(1, 1, 1))) == ["holds"] * 2
     assert verdicts("features/random-basis", spectra(mnist=(4, 4, 40))) == ["does not hold"]
 
 
-def accuracies(deepfool, lbfgs, fgsm, steps):
-    lengths = {"DeepFool": deepfool, "L-BFGS": lbfgs, "FGSM": fgsm}
+def accuracies(deepfool, lbfgs, fgsm, steps, ratio):
+    """Lengths in ℓ2 by method, steps, and what DeepFool's length is in ℓ∞, by that of FGSM."""
+    lengths = {("DeepFool", "ℓ2"): deepfool, ("L-BFGS", "ℓ2"): lbfgs, ("FGSM", "ℓ2"): fgsm}
+    lengths |= {("DeepFool", "ℓ∞"): ratio, ("FGSM", "ℓ∞"): 1.0}
     parts = [
-        {"network": "n", "seed": 0, "method": name, "norm": "ℓ2", "steps": steps, "distance": spread(middle)}
-        for name, middle in lengths.items()
+        {"network": "n", "seed": 0, "method": name, "norm": norm, "steps": steps, "distance": spread(middle)}
+        for (name, norm), middle in lengths.items()
     ]
     rows = table(parts)
     return {**rows, "relative": rows["distance"]}
 
 
 def test_claims_on_the_methods():
-    assert verdicts("deepfool/accuracy", accuracies(0.2, 0.25, 1.0, 2)) == ["holds"] * 3
-    assert verdicts("deepfool/accuracy", accuracies(0.5, 0.25, 0.5, 5)) == ["does not hold"] * 3
+    assert verdicts("deepfool/accuracy", accuracies(0.2, 0.25, 1.0, 2, 0.4)) == ["holds"] * 4
+    assert verdicts("deepfool/accuracy", accuracies(0.5, 0.25, 0.5, 5, 0.8)) == ["does not hold"] * 4
+
+
+def test_what_was_published_of_the_methods_is_there_whole():
+    published = STUDIES["deepfool/accuracy"].published
+    assert published["lenet-32/cifar10: ρ̂ ℓ∞ FGSM"] == "0.028"
+    assert published["fc500-150/mnist: time an image, DeepFool, L-BFGS and FGSM"] == "50 ms, > 2 s, 10 ms"
+    assert published["GoogLeNet/ImageNet: ρ̂ ℓ2 FGSM"] == "4.7e-2"
+    assert published["CaffeNet/ImageNet: test error of these images"] == "42.6 %"
+    assert len(published) == 4 * 7 + 2 * 3
 
 
 def banded(betas, found=True):

@@ -32,12 +32,17 @@ def cumulative_margins(groups: Mapping[str, Numbers], *, title: str, norm: str, 
 
 
 def block_margins(
-    curves: Mapping[str, Sequence[Numbers]], *, title: str, norm: str, unit: str, places: str = "block of frequencies"
+    curves: Mapping[str, Mapping[int, Numbers]],
+    *,
+    title: str,
+    norm: str,
+    unit: str,
+    places: str = "block of frequencies",
 ) -> Figure:
     """Median margin in each of a sequence of subspaces, and the range of the middle 90 % of the samples.
 
     Args:
-        curves: Margins of all samples in each subspace, by network.
+        curves: By network, the margins of all samples by the number of the subspace, which need not be consecutive.
         title: Of the figure.
         norm: The norm of the margins.
         unit: What a length of one is.
@@ -45,8 +50,10 @@ def block_margins(
     """
     figure, axes = plt.subplots(figsize=(7.5, 4.6), layout="constrained")
     for (name, blocks), colour in zip(curves.items(), COLOURS, strict=False):
-        at = np.arange(1, len(blocks) + 1)
-        low, middle, high = (np.array([_share(block, share) for block in blocks]) for share in (0.05, 0.5, 0.95))
+        at = list(blocks)
+        low, middle, high = (
+            np.array([_share(block, share) for block in blocks.values()]) for share in (0.05, 0.5, 0.95)
+        )
         axes.fill_between(at, low, _capped(high, middle), color=colour, alpha=0.15, linewidth=0)
         axes.plot(at, middle, "o-", color=colour, markersize=3.5, label=name)
     axes.set(yscale="log", title=title, xlabel=f"{places}, low to high")
@@ -81,8 +88,10 @@ def lines(
     return figure
 
 
-def compared_bars(groups: Mapping[str, Mapping[str, float]], *, title: str, label: str) -> Figure:
-    """One number of several methods, side by side for each group; what is not finite is left out.
+def compared_dots(groups: Mapping[str, Mapping[str, float]], *, title: str, label: str) -> Figure:
+    """One number of several methods, side by side, on a logarithmic axis; what is not finite is left out.
+
+    Dots, since the length of a bar means nothing on an axis without a zero.
 
     Args:
         groups: By group, the number of each method.
@@ -94,11 +103,14 @@ def compared_bars(groups: Mapping[str, Mapping[str, float]], *, title: str, labe
     width = 0.8 / len(methods)
     for number, (method, colour) in enumerate(zip(methods, COLOURS, strict=False)):
         at = np.arange(len(groups)) + (number - (len(methods) - 1) / 2) * width
-        heights = [numbers.get(method, np.nan) for numbers in groups.values()]
-        bars = axes.bar(at, heights, width, color=colour, label=method)
-        axes.bar_label(bars, [f"{height:.2g}" if np.isfinite(height) else "" for height in heights], fontsize=7)
+        heights = np.array([numbers.get(method, np.nan) for numbers in groups.values()])
+        axes.plot(at, heights, "o", color=colour, markersize=6, label=method)
+        for place, height in zip(at, heights, strict=True):
+            if np.isfinite(height):
+                axes.annotate(f"{height:.2g}", (place, height), (0, 6), textcoords="offset points", ha="center", size=7)
     axes.set_xticks(range(len(groups)), list(groups))
-    axes.set(yscale="log", title=title, ylabel=label)
+    axes.set(yscale="log", title=title, ylabel=label, xlim=(-0.5, len(groups) - 0.5))
+    axes.margins(y=0.15)
     figure.legend(loc="outside lower center", frameon=False, ncols=len(methods))
     _lighten(axes)
     return figure

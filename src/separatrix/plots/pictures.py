@@ -21,13 +21,15 @@ def before_and_after(starts: Tensor, ends: Tensor, *, title: str) -> Figure:
         3, len(starts), figsize=(1.5 * len(starts) + 0.8, 5), squeeze=False, layout="constrained"
     )
     for column, start, end in zip(grid.T, starts, ends, strict=True):
-        length = float((end - start).norm())
+        length, largest = float((end - start).norm()), float((end - start).abs().max())
         for axes, picture in zip(column, (pixels(start), signed(end - start), pixels(end)), strict=True):
             axes.imshow(picture, interpolation="nearest")
             axes.set(xticks=[], yticks=[])
             axes.spines[:].set_visible(False)
-        column[1].set_xlabel(f"ℓ2 {length:.3g}", fontsize=8)
-    for axes, name in zip(grid[:, 0], ("image", "added", "answered otherwise"), strict=True):
+        column[1].set_xlabel(f"ℓ2 {length:.3g}, up to ±{largest:.2g}", fontsize=7)
+    for axes, name in zip(
+        grid[:, 0], ("image", "added, each on\na scale of its own", "answered otherwise"), strict=True
+    ):
         axes.set_ylabel(name)
     figure.suptitle(title)
     return figure
