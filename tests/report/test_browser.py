@@ -211,3 +211,12 @@ def test_printed_it_is_whole(whole, visit):
     assert not page.locator("#theme").is_visible()
     assert page.locator("#margins-l2 .wide svg").is_visible()
     assert len(page.pdf()) > 50_000
+
+
+def test_a_hundred_thousand_samples_open_at_once(tmp_path, visit):
+    world = World(samples=100_000, size=10_000, questions=("margins",))
+    path = write_report([carried(tmp_path / "run", world)], tmp_path / "report.html")
+    assert path.stat().st_size < 4e6
+    page = visit(path)
+    assert page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000
+    assert "100,000 samples" in page.locator(".headline").inner_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +39,17 @@ class Margins:
     rows: Rows
     edges: Numbers
 
-    @property
+    @cached_property
+    def ids(self) -> Whole:
+        """The samples ``(n,)``."""
+        return whole(self.rows["id"])
+
+    @cached_property
     def distance(self) -> Numbers:
         """How far the boundary is ``(n,)``; infinite where none was found, NaN where that is not known."""
         return distances(self.rows, self.norm)
 
-    @property
+    @cached_property
     def bins(self) -> Whole:
         """The range each falls into ``(n,)``; −1 for those without a boundary."""
         distance, last = self.distance, len(self.edges) - 2
@@ -51,7 +57,7 @@ class Margins:
         places = np.searchsorted(self.edges, np.where(with_one, distance, 0.0), side="right") - 1
         return np.where(with_one, places.clip(0, last), -1)
 
-    @property
+    @cached_property
     def counts(self) -> Whole:
         """How many fall into each range."""
         bins = self.bins
@@ -103,23 +109,24 @@ _LINES = f"Behind each bar are its {LISTED} nearest samples of each run. There a
 def _cards(margins: Margins, place: int, stored: Mapping[tuple[str, int], list[_Stored]]) -> list[Card]:
     held = stored.get((margins.norm, place), [])
     if held:
-        order = {name: row for row, name in enumerate(whole(margins.rows["id"]).tolist())}
-        return [_card(margins, order[entry[1]], _pictures(margins, order[entry[1]], entry)) for entry in held]
+        rows = [int(np.flatnonzero(margins.ids == entry[1])[0]) for entry in held]
+        return [_card(margins, row, _pictures(margins, row, entry)) for row, entry in zip(rows, held, strict=True)]
     there = np.flatnonzero(margins.bins == place)
     nearest = there[np.argsort(margins.distance[there], kind="stable")][:LISTED]
     return [_card(margins, int(row)) for row in nearest]
 
 
 def _card(margins: Margins, row: int, pictures: tuple[Picture, ...] = ()) -> Card:
-    shown, sample = margins.shown, int(whole(margins.rows["id"][row : row + 1])[0])
+    shown, sample = margins.shown, int(margins.ids[row])
     unit = shown.unit_of("margins", margins.norm)
     own, rival = _classes(margins, row)
-    label = shown.class_name(shown.labels.get(sample, -1))
+    label = shown.class_name(int(shown.labels_of(np.array([sample]))[0]))
     return Card(shown.letter, str(sample), own, rival, label, f"{number(margins.distance[row])} {unit}", pictures)
 
 
 def _classes(margins: Margins, row: int) -> tuple[str, str]:
-    held = (column(margins.rows, name)[row] for name in ("own", f"{margins.norm}_rival"))
+    here = Rows({name: held[row : row + 1] for name, held in margins.rows.columns.items()})
+    held = (column(here, name)[0] for name in ("own", f"{margins.norm}_rival"))
     own, rival = (margins.shown.class_name(float(label)) for label in held)
     return own, rival
 
@@ -149,7 +156,7 @@ def _stored(measured: Mapping[str, Margins]) -> dict[tuple[str, int], list[_Stor
 
 
 def _places(margins: Margins) -> tuple[dict[int, int], dict[int, float]]:
-    ids = whole(margins.rows["id"]).tolist()
+    ids = margins.ids.tolist()
     return dict(zip(ids, margins.bins.tolist(), strict=True)), dict(zip(ids, margins.distance.tolist(), strict=True))
 
 

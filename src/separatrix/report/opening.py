@@ -91,7 +91,7 @@ def facts(shown: Shown) -> dict[str, str]:
 
 def state(shown: Shown) -> str:
     """Whether it is complete, in words."""
-    done, planned = len(shown.records), len(shown.run.units())
+    done, planned = len(shown.records), len(shown.units)
     if shown.run.manifest.state == "complete" and done == planned:
         return "complete"
     return f"{done:,} of {planned:,} units done" if planned else "nothing done yet"
@@ -104,7 +104,7 @@ def remarks(section: Section, runs: Sequence[Shown]) -> list[str]:
 
 def _remark(section: Section, shown: Shown) -> str:
     done, planned = shown.progress(section.question)
-    if shown.table(section.question) is None:
+    if shown.rows(section.question) is None:
         if not planned:
             return "Not asked in this run."
         return f"No rows yet: {done:,} of {planned:,} units are done."
@@ -128,7 +128,7 @@ def glossary(runs: Sequence[Shown]) -> list[Table]:
     head = ("column", "what it says", "kind", "unit", "norm")
     found: dict[str, dict[str, Column]] = {}
     for shown in runs:
-        for name in shown.run.tables():
+        for name in shown.tables:
             found.setdefault(name, {}).update({column.name: column for column in shown.columns(name)})
     return [Table(name, head, tuple(map(_entry, columns.values()))) for name, columns in found.items() if columns]
 
@@ -149,7 +149,7 @@ def _origin(shown: Shown, runs: Sequence[Shown]) -> Table:
         ("settings, SHA-256", manifest.config_hash),
         *((f"{name}, SHA-256", value) for name, value in manifest.inputs.items()),
         ("seeds", ", ".join(map(str, manifest.seeds)) or "none"),
-        ("units", f"{len(shown.records):,} of {len(shown.run.units()):,} done"),
+        ("units", f"{len(shown.records):,} of {len(shown.units):,} done"),
         *((f"rows of {name}", f"{rows:,}") for name, rows in manifest.rows.items()),
         ("time at work", f"{manifest.seconds:,.1f} s in {len(manifest.sessions):,} sessions"),
         ("begun, last written", f"{manifest.created}, {manifest.updated}"),

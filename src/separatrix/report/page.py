@@ -93,7 +93,7 @@ def rendered(runs: Sequence[Run], sections: Sequence[Section] = SECTIONS) -> str
 def chapter(section: Section, shown: Sequence[Shown]) -> Chapter:
     """What a section says of the runs that hold its table; a section that fails says so, and spoils no other."""
     remarks = opening.remarks(section, shown)
-    with_rows = [each for each in shown if each.table(section.question) is not None]
+    with_rows = [each for each in shown if each.rows(section.question) is not None]
     asked = with_rows if section.required else list(shown)
     try:
         told = section.tell(asked) if asked else Told()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
+_LARGE = 500_000  # rows of a table that is not held beside another one
+
 
 @dataclass(frozen=True, eq=False)
 class Shown:
@@ -38,8 +40,8 @@ class Shown:
     run: Run
     letter: str = ""
     place: int = 0
-    _held: dict[str, pyarrow.Table | None] = field(default_factory=dict, repr=False)
-    _rows: dict[str, Rows] = field(default_factory=dict, repr=False)
+    _rows: dict[str, Rows | None] = field(default_factory=dict, repr=False)
+    _columns: dict[str, tuple[Column, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -108,19 +110,35 @@ class Shown:
         """The units that are done."""
         return self.run.records()
 
-    def table(self, name: str) -> pyarrow.Table | None:
-        """A stored table; None where there is none, or where it has no rows yet."""
-        if name not in self._held:
-            found = self.run.table(name) if name in self.run.tables() else None
-            self._held[name] = found if found is not None and found.num_rows else None
-        return self._held[name]
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """The units that are planned."""
+        return self.run.units()
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables there are."""
+        return self.run.tables()
 
     def rows(self, name: str) -> Rows | None:
-        """The rows of a table; texts that repeat are held once."""
-        table = self.table(name)
-        if table is not None and name not in self._rows:
-            self._rows[name] = Rows({column: _array(table.column(column)) for column in table.column_names})
-        return self._rows.get(name)
+        """The rows of a table, whose texts are held once each; None where there is none, or where it has no rows."""
+        if name not in self._rows:
+            self._read(name)
+        return self._rows[name]
+
+    def columns(self, name: str) -> tuple[Column, ...]:
+        """What the columns of a table say of themselves."""
+        if name not in self._columns:
+            self._read(name)
+        return self._columns[name]
+
+    def _read(self, name: str) -> None:
+        """Hold a table; of others only those that are small: whoever asks for a large one again waits again."""
+        for other in [held for held, rows in self._rows.items() if rows is not None and len(rows) > _LARGE]:
+            del self._rows[other]
+        table = self.run.table(name) if name in self.tables else None
+        self._columns[name] = () if table is None else tuple(column_of(table, each) for each in table.column_names)
+        self._rows[name] = None if table is None or not table.num_rows else _of_table(table)
 
     def held(self, name: str) -> Rows:
         """The rows of a table that is known to be there, as it is for the sections that tell of it."""
@@ -128,11 +146,6 @@ class Shown:
         require(rows is not None, "name", f"be among the tables of {self.run.folder}", repr(name))
         assert rows is not None
         return rows
-
-    def columns(self, name: str) -> tuple[Column, ...]:
-        """What the columns of a table say of themselves."""
-        table = self.table(name)
-        return () if table is None else tuple(column_of(table, column) for column in table.column_names)
 
     def unit_of(self, table: str, column: str) -> str:
         """What a value of one is in a column; ``"input units"`` where it does not say."""
@@ -147,20 +160,26 @@ class Shown:
                 yield as_tensors(content(self.run.folder, record, file))
 
     @cached_property
-    def labels(self) -> Mapping[int, int]:
-        """True class of each sample, by id; empty where the run does not say."""
+    def _labels(self) -> tuple[Whole, Whole]:
+        """The samples' ids in rising order, and their true classes."""
         rows = self.rows("samples")
         if rows is None or not {"id", "label"} <= rows.columns.keys():
-            return {}
-        return dict(zip(whole(rows["id"]).tolist(), whole(rows["label"]).tolist(), strict=True))
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        ids, labels = whole(rows["id"]), whole(rows["label"])
+        order = np.argsort(ids, kind="stable")
+        return ids[order], labels[order]
 
     def labels_of(self, ids: Whole) -> Whole:
         """True classes of these samples; −1 where they are not known."""
-        return np.array([self.labels.get(name, -1) for name in ids.tolist()], dtype=np.int64)
+        known, labels = self._labels
+        if not len(known):
+            return np.full(len(ids), -1, dtype=np.int64)
+        places = np.searchsorted(known, ids).clip(max=len(known) - 1)
+        return np.where(known[places] == ids, labels[places], -1)
 
     def progress(self, question: str) -> tuple[int, int]:
         """Units of a question that are done, and that are planned."""
-        planned = [unit for unit in self.run.units() if unit.name == question]
+        planned = [unit for unit in self.units if unit.name == question]
         return sum(unit in self.records for unit in planned), len(planned)
 
 
@@ -186,6 +205,10 @@ def flags(values: NDArray[Any]) -> NDArray[np.bool_]:
 def column(rows: Rows, name: str) -> Numbers:
     """A column of numbers; NaN throughout where there is no such column."""
     return numbers(rows[name]) if name in rows.columns else np.full(len(rows), np.nan)
+
+
+def _of_table(table: pyarrow.Table) -> Rows:
+    return Rows({name: _array(table.column(name)) for name in table.column_names})
 
 
 def _array(column: pyarrow.ChunkedArray) -> NDArray[Any]:

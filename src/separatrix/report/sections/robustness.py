@@ -30,8 +30,9 @@ Attacked = dict[tuple[str, float], Estimate]
 
 def _tell(runs: Sequence[Shown]) -> Told:
     norms = list(dict.fromkeys(str(norm) for shown in runs for norm in shown.held("robustness").values("norm")))
-    figures = tuple(_figure(runs, norm, place) for place, norm in enumerate(norms))
-    sentences = (_spoken(shown, norm) for shown in runs for norm in norms)
+    found = {norm: {shown.place: _robust(shown, norm) for shown in runs} for norm in norms}
+    figures = tuple(_figure(runs, norm, place, found[norm]) for place, norm in enumerate(norms))
+    sentences = (_spoken(shown, norm, found[norm][shown.place]) for shown in runs for norm in norms)
     return Told((_MEANING,), figures=figures, highlights=tuple(filter(None, sentences)))
 
 
@@ -40,12 +41,11 @@ def _robust(shown: Shown, norm: str) -> Attacked:
     rows = shown.held("robustness").where("norm", norm)
     labels = shown.labels_of(whole(rows["id"]))
     robust = np.where(labels >= 0, (whole(rows["own"]) == labels) & ~flags(rows["fooled"]), np.nan).astype(float)
-    method, radius = np.asarray(rows["method"]).astype(str), numbers(rows["radius"])
-    found: Attacked = {}
-    for name in dict.fromkeys(method.tolist()):
-        of_method = method == name
+    radius, found = numbers(rows["radius"]), {}
+    for name in rows.values("method"):
+        of_method = rows["method"] == name
         for size in np.unique(radius[of_method & np.isfinite(radius)]):
-            found[name, float(size)] = share_of(robust[of_method & (radius == size)])
+            found[str(name), float(size)] = share_of(robust[of_method & (radius == size)])
     return found
 
 
@@ -59,15 +59,15 @@ def _bound(shown: Shown, norm: str, radii: Numbers) -> list[Estimate]:
     return [share_of(((right[known] > 0) & (distance[known] > radius)).astype(float)) for radius in radii]
 
 
-def _figure(runs: Sequence[Shown], norm: str, place: int) -> Figure:
-    found = {shown.place: _robust(shown, norm) for shown in runs}
+def _figure(runs: Sequence[Shown], norm: str, place: int, found: dict[int, Attacked]) -> Figure:
     radii = np.array(sorted({radius for each in found.values() for _, radius in each}))
     unit = runs[0].unit_of("robustness", "radius")
+    spoken = " ".join(_spoken(shown, norm, found[shown.place]) for shown in runs)
     drawn = [curve for shown in runs for curve in _curves(shown, norm, found[shown.place], radii)]
     return Figure(
         f"robustness-{place}",
         f"Robust accuracy in {norm}",
-        f"Robust accuracy against the radius in {norm}. " + " ".join(_spoken(shown, norm) for shown in runs),
+        f"Robust accuracy against the radius in {norm}. {spoken}",
         partial(curves, drawn=drawn, label=f"radius, {norm}, {unit}", height="robust accuracy, % (upper bound)"),
         _table(runs, norm, found, radii, unit),
         "Shade: Wilson's interval at 95 %. Dotted: the bound from margins.",
@@ -117,9 +117,8 @@ def _cells(methods: Sequence[str], found: Attacked, bound: Sequence[Estimate], p
     return [*attacked, percents(bound[place]) if bound else "–"]
 
 
-def _spoken(shown: Shown, norm: str) -> str:
+def _spoken(shown: Shown, norm: str, found: Attacked) -> str:
     """Robust accuracy at the middle radius of the strongest attack, in words."""
-    found = _robust(shown, norm)
     method = next((name for name in ("PGD", "FGSM") if any(name == key for key, _ in found)), "")
     radii = [radius for name, radius in found if name == method and radius > 0]
     if not radii:
