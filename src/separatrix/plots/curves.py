@@ -37,7 +37,7 @@ def block_margins(
     title: str,
     norm: str,
     unit: str,
-    places: str = "block of frequencies",
+    places: str = "block of frequencies, low to high",
 ) -> Figure:
     """Median margin in each of a sequence of subspaces, and the range of the middle 90 % of the samples.
 
@@ -46,7 +46,7 @@ def block_margins(
         title: Of the figure.
         norm: The norm of the margins.
         unit: What a length of one is.
-        places: What the subspaces are, from the first to the last.
+        places: What the subspaces are, and in which order they are numbered.
     """
     figure, axes = plt.subplots(figsize=(7.5, 4.6), layout="constrained")
     for (name, blocks), colour in zip(curves.items(), COLOURS, strict=False):
@@ -56,8 +56,8 @@ def block_margins(
         )
         axes.fill_between(at, low, _capped(high, middle), color=colour, alpha=0.15, linewidth=0)
         axes.plot(at, middle, "o-", color=colour, markersize=3.5, label=name)
-    axes.set(yscale="log", title=title, xlabel=f"{places}, low to high")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(yscale="log", title=title, xlabel=places)
+    axes.set_xticks(sorted({number for blocks in curves.values() for number in blocks}))
     axes.set_ylabel(f"margin, {norm}, {unit}\nmedian and 5–95 % of samples (upper bounds)")
     axes.legend(frameon=False)
     _lighten(axes)

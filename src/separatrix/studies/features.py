@@ -274,14 +274,14 @@ def _random_basis_claims(_: Spectrum, rows: Rows) -> Sequence[Outcome]:
     ]
 
 
-def _draw_spectrum(title: str, rows: Rows, _: Mapping[str, Tensor]) -> Figure:
+def _draw_spectrum(title: str, places: str, rows: Rows, _: Mapping[str, Tensor]) -> Figure:
     from separatrix.plots import block_margins
 
     curves = {
         name: {block: margins["distance"] for block, margins in part.groups("block").items()}
         for name, part in rows.groups("network").items()
     }
-    return block_margins(curves, title=title, norm="ℓ2", unit="pixels in [0, 1]")
+    return block_margins(curves, title=title, norm="ℓ2", unit="pixels in [0, 1]", places=places)
 
 
 def _percentiles(values: Numbers) -> str:
@@ -352,7 +352,7 @@ SPECTRUM = Study(
     measure=_spectrum_margins,
     quantities=_spectrum_quantities,
     claims=_spectrum_claims,
-    draw=partial(_draw_spectrum, f"Margins within {_FREQUENCIES}"),
+    draw=partial(_draw_spectrum, f"Margins within {_FREQUENCIES}", "block of frequencies, low to high"),
     substitutes={
         "smoke": _WITHOUT_DATA,
         "default": _SUBSTITUTE,
@@ -376,7 +376,11 @@ RANDOM_BASIS = Study(
     measure=_spectrum_margins,
     quantities=_spectrum_quantities,
     claims=_random_basis_claims,
-    draw=partial(_draw_spectrum, "Margins within the same blocks of a random orthonormal basis"),
+    draw=partial(
+        _draw_spectrum,
+        "Margins within the same blocks of a random orthonormal basis",
+        "block, by the number of the block of frequencies that it was turned from",
+    ),
     substitutes={"smoke": _WITHOUT_DATA, "default": _SUBSTITUTE, "paper": _SUBSTITUTES},
     notes=_WALKS,
 )

@@ -60,12 +60,12 @@ def overall(outcomes: Sequence[Outcome]) -> Verdict:
 
 def above(claim: str, measured: Interval, bound: float) -> Outcome:
     """The claim that a number exceeds a bound."""
-    return Outcome(claim, _side(measured.low > bound, measured.high <= bound), f"{measured} against > {bound:g}")
+    return Outcome(claim, _side(measured.low > bound, measured.high <= bound), f"{measured} against > {bound:.3g}")
 
 
 def below(claim: str, measured: Interval, bound: float) -> Outcome:
     """The claim that a number stays under a bound."""
-    return Outcome(claim, _side(measured.high < bound, measured.low >= bound), f"{measured} against < {bound:g}")
+    return Outcome(claim, _side(measured.high < bound, measured.low >= bound), f"{measured} against < {bound:.3g}")
 
 
 def between(claim: str, measured: Interval, low: float, high: float) -> Outcome:
