@@ -208,3 +208,10 @@ def test_a_report_is_of_one_run_or_two(tmp_path, carry, small):
     for runs in ([], [run] * 3):
         with pytest.raises(ValueError, match="`runs` must be one run, or two to compare"):
             write_report(runs, tmp_path / "report.html")
+
+
+def test_few_samples_are_not_told_by_class(carry, tmp_path, small):
+    text = page([carry(world=replace(small, samples=12))], tmp_path)
+    assert SPOILT not in text
+    assert 'id="classes-l2"' not in text
+    assert "Too few samples for margins by class" in text

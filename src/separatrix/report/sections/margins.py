@@ -42,10 +42,12 @@ def held(shown: Shown) -> Rows:
 
 def _tell(runs: Sequence[Shown]) -> Told:
     norms = [norm for norm in NORMS if any(norm in held(shown).columns for shown in runs)]
+    by_class = _by_class(runs, norms)
+    few = () if by_class else (f"Too few samples for margins by class: no two classes have {_LEAST} of them.",)
     return Told(
-        paragraphs=(_meaning(runs, norms),),
+        paragraphs=(_meaning(runs, norms), *few),
         tables=tuple(_numbers(runs, norms)),
-        figures=(*_distributions(runs, norms), *_by_class(runs, norms), *_beyond(runs, norms)),
+        figures=(*_distributions(runs, norms), *by_class, *_beyond(runs, norms)),
         tiles=tuple(_tiles(runs, norms)),
         highlights=tuple(sentence for shown in runs for sentence in _highlights(shown, norms)),
     )
@@ -169,7 +171,8 @@ def _in_words(margins: Margins, median: Estimate) -> str:
 
 def _by_class(runs: Sequence[Shown], norms: Sequence[str]) -> list[Figure]:
     found = {norm: [(shown, _class_medians(shown, norm)) for shown in runs] for norm in norms}
-    return [_classes_figure(norm, each, _unit(runs, norm)) for norm, each in found.items() if any(m for _, m in each)]
+    enough = {norm: each for norm, each in found.items() if any(len(medians) > 1 for _, medians in each)}
+    return [_classes_figure(norm, each, _unit(runs, norm)) for norm, each in enough.items()]
 
 
 def _class_medians(shown: Shown, norm: str) -> dict[str, Estimate]:
