@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from separatrix.checks import require
+from separatrix.cli.pieces import sections_and
 from separatrix.cli.printing import say
-from separatrix.plugins import chosen, installed
 from separatrix.runs import read_run
 
 ALONE, COMPARED = "report.html", "compared.html"
@@ -35,13 +34,9 @@ def report(
         out: Write to this file; by default report.html or compared.html in the folder of the first run.
         sections: Tell of these too, as package.module:NAME.
     """
-    from separatrix.report import SECTIONS, Section, write_report
+    from separatrix.report import write_report
 
     runs = [read_run(folder) for folder in (run, run_b) if folder is not None]
     path = out or run / (ALONE if run_b is None else COMPARED)
     require(not path.is_dir(), "--out", "be a file", f"the folder {path}")
-    sys.path.append(str(Path.cwd()))  # sections of the current folder can be named
-    others = installed("separatrix.sections", Section)
-    more = chosen(sections, others, Section, "--sections")
-    named = [section for section in others.values() if section not in more]
-    say(f"report  {write_report(runs, path, (*SECTIONS, *named, *more))}")
+    say(f"report  {write_report(runs, path, sections_and(sections))}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -17,21 +16,19 @@ from separatrix.classifier import Classifier
 from separatrix.cli.devices import require_device
 from separatrix.cli.endings import CHECK_FAILED, DONE
 from separatrix.cli.networks import fetch, made
+from separatrix.cli.pieces import questions_named, sections_and
 from separatrix.cli.printing import remark, say, say_table
 from separatrix.cli.progress import bar
 from separatrix.data import DataSet, available, load_data
 from separatrix.models import load_model
-from separatrix.plugins import chosen, installed
-from separatrix.report import SECTIONS, Section, write_report
+from separatrix.report import write_report
 from separatrix.runs import Progress, Run, merge_runs
 from separatrix.runs.units import Engine, one_by_one
 from separatrix.survey import (
-    QUESTIONS,
     NotMeasurable,
     Pace,
     Plan,
     Processes,
-    Question,
     Shard,
     Subject,
     pace,
@@ -135,9 +132,8 @@ def survey(
         dry_run: Say what would be done and what it would take, and do nothing.
     """
     require_device(subject.device)
-    _import_from_here()
     require_count(workers, "--workers")
-    asked, told, share = _questions(questions), _sections(sections), _shard(shard)
+    asked, told, share = questions_named(questions), sections_and(sections), _shard(shard)
     subject.prepare()
     model, data = subject()
     about = Subject(model, data, subject.model, samples, seed)
@@ -173,7 +169,12 @@ def survey(
     return DONE
 
 
-def merge(out: Path, /, *runs: Path) -> None:
+def merge(
+    out: Path,
+    /,
+    *runs: Path,
+    sections: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+) -> None:
     """Put shares of one survey together, and write the report of the whole.
 
     Example: separatrix merge out/whole out/share-1 out/share-2
@@ -181,21 +182,13 @@ def merge(out: Path, /, *runs: Path) -> None:
     Args:
         out: Keep the whole in this folder, a new one or an empty one.
         runs: The folders of all shares.
+        sections: Add these sections to the report, as package.module:NAME.
     """
     require(len(runs) > 0, "RUNS", "be the folders of all shares", "none")
+    told = sections_and(sections)
     run = merge_runs(runs, out)
-    write_report([run], out / REPORT)
+    write_report([run], out / REPORT, told)
     _conclude(run)
-
-
-def _questions(names: tuple[str, ...]) -> tuple[Question, ...]:
-    known = {question.name: question for question in QUESTIONS} | installed("separatrix.questions", Question)
-    return chosen(names or tuple(known), known, Question, "--questions")
-
-
-def _sections(names: tuple[str, ...]) -> tuple[Section, ...]:
-    others = installed("separatrix.sections", Section)
-    return (*SECTIONS, *others.values(), *chosen(names, others, Section, "--sections"))
 
 
 def _shard(text: str) -> Shard:
@@ -209,13 +202,6 @@ def _engine(workers: int) -> Engine:
     if workers == 1:
         return one_by_one
     return Processes(workers, devices=tuple(range(torch.cuda.device_count())))
-
-
-def _import_from_here() -> None:
-    """Modules of the current folder can be named, in worker processes too."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
 
 
 def _say_plan(subject: Subject, planned: Plan, speed: Pace | None, parallel: int) -> None:

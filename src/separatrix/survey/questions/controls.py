@@ -9,11 +9,11 @@ from separatrix.boundary import BoundaryPoints
 from separatrix.classifier import Classifier
 from separatrix.norms import L2
 from separatrix.randomness import normal
-from separatrix.search import DeepFool, Slide, line_distance, minimal_perturbation
+from separatrix.search import Slide, line_distance, minimal_perturbation
 from separatrix.survey.question import Answered, Cost, Question
+from separatrix.survey.questions.margins import SEARCH
 from separatrix.tables import Column
 
-_SEARCH = DeepFool(candidates=5)  # as the margins themselves are measured
 _USUAL = Slide()
 _LINES = 3  # a sample: two towards others where there are any, the rest by chance
 _STREAM = 6_000_000  # of random numbers, apart from those of searches and attacks
@@ -21,9 +21,9 @@ _STREAM = 6_000_000  # of random numbers, apart from those of searches and attac
 
 def _ask(model: Classifier, points: Tensor, ids: Tensor, seed: int) -> Answered:
     twice = Slide(2 * _USUAL.steps)
-    usual = minimal_perturbation(model, points, method=_SEARCH, seed=seed, ids=ids)
-    doubled = minimal_perturbation(model, points, method=_SEARCH, refine=twice, max_steps=100, seed=seed, ids=ids)
-    starts = minimal_perturbation(model, points, method=_SEARCH, starts=3, seed=seed, ids=ids)
+    usual = minimal_perturbation(model, points, method=SEARCH, seed=seed, ids=ids)
+    doubled = minimal_perturbation(model, points, method=SEARCH, refine=twice, max_steps=100, seed=seed, ids=ids)
+    starts = minimal_perturbation(model, points, method=SEARCH, starts=3, seed=seed, ids=ids)
     lines = _along_lines(model, points, usual.own, ids, seed)
     distances = {"l2": usual, "doubled": doubled, "starts": starts}
     values = {name: answer.distance for name, answer in distances.items()}

@@ -12,15 +12,16 @@ from separatrix.boundary import BoundaryPoints
 from separatrix.classifier import Classifier
 from separatrix.norms import L2
 from separatrix.randomness import normal
-from separatrix.search import DeepFool, line_distance, minimal_perturbation
+from separatrix.search import line_distance, minimal_perturbation
 from separatrix.subspaces import random_each
 from separatrix.survey.question import Answered, Cost, Inputs, Question
+from separatrix.survey.questions.margins import SEARCH
 from separatrix.tables import Column
 
 _DRAWS = 3  # random directions a sample
 _SAMPLES = 100  # all of it costs a sample about four times as much as its margins
 _LINES = 5_000_000  # streams of random numbers, one a draw, apart from those of searches and attacks
-_SEARCH, _RETRIES = DeepFool(candidates=5), 1
+_RETRIES = 1
 _DENSE = 2**17  # numbers in the basis of one sample, at most; rows of a scrambled cosine transform beyond
 
 
@@ -58,7 +59,7 @@ def random_directions(ids: Tensor, shape: Sequence[int], seed: int, draw: int) -
 
 def _subspace(model: Classifier, points: Tensor, ids: Tensor, seed: int, dim: int) -> BoundaryPoints:
     within = random_each(tuple(points.shape[1:]), dim, seed=seed, dense_limit=_DENSE)
-    return minimal_perturbation(model, points, method=_SEARCH, subspace=within, retries=_RETRIES, seed=seed, ids=ids)
+    return minimal_perturbation(model, points, method=SEARCH, subspace=within, retries=_RETRIES, seed=seed, ids=ids)
 
 
 def _cost(inputs: Inputs) -> Cost:

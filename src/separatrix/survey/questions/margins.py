@@ -18,7 +18,9 @@ from separatrix.search import DeepFool, minimal_perturbation
 from separatrix.survey.question import Answered, Cost, Inputs, Question
 from separatrix.tables import Column
 
-_SEARCH = DeepFool(candidates=5)
+SEARCH = DeepFool(candidates=5)
+"""How every margin of a survey is searched for."""
+
 _NORMS = {"l2": L2, "linf": Linf}
 _SHOWN = 24  # samples of a batch whose pictures are kept
 _SIDE = 112  # pixels of a picture's longer side, at most
@@ -26,7 +28,7 @@ _SIDE = 112  # pixels of a picture's longer side, at most
 
 def _ask(model: Classifier, points: Tensor, ids: Tensor, seed: int) -> Answered:
     answers = {
-        name: minimal_perturbation(model, points, method=_SEARCH, norm=norm, seed=seed, ids=ids)
+        name: minimal_perturbation(model, points, method=SEARCH, norm=norm, seed=seed, ids=ids)
         for name, norm in _NORMS.items()
     }
     again = {name: _again(model, answer) for name, answer in answers.items()}
