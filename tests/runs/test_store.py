@@ -2,11 +2,12 @@
 
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow
 import pytest
 import torch
+from pyarrow.parquet import ParquetFile
 from tests.runs import toy
 
 from separatrix.runs import Part, carry_out, open_run, read_run
@@ -200,12 +201,24 @@ def test_parts_that_do_not_fit_together_are_refused_by_name(tmp_path, table):
 
 
 def test_a_hundred_thousand_rows_are_read_in_under_a_second(tmp_path):
-    run = open_run(tmp_path / "run", {})
-    run = carry_out(run, toy.plan(250, 400), lambda unit: replace(toy.work(unit), tensors={}))
+    def wide(unit):
+        table = toy.work(unit).tables["margins"]
+        for number in range(19):
+            table = table.append_column(f"more_{number}", table["distance"])
+        return Part({"margins": table})
+
+    run = carry_out(open_run(tmp_path / "run", {}), toy.plan(250, 400), wide)
 
     def seconds():
-        start = time.perf_counter()
-        assert read_run(run.folder).table("margins").num_rows == 100_000
-        return time.perf_counter() - start
+        start = time.process_time()
+        assert read_run(run.folder).table("margins").shape == (100_000, 21)
+        return time.process_time() - start
 
     assert min(seconds() for _ in range(3)) < 1
+
+
+def test_parts_are_stored_in_a_way_that_costs_little_per_column(run):
+    """Zstandard takes longer to begin than a small column takes to be read."""
+    for path in (run.folder / "tables" / "margins").iterdir():
+        group = ParquetFile(path).metadata.row_group(0)
+        assert {group.column(number).compression for number in range(2)} == {"SNAPPY"}
