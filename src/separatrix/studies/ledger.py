@@ -16,8 +16,8 @@ _HEAD = """# Reproduction
 Every table and figure that has been made again: what was published beside what was measured here, and whether the claim
 holds. A claim is a test on the study's own table; the verdict is computed from intervals (95 %, bootstrap over samples)
 or p-values, for each training on its own: a claim must hold for all of them. Distances are upper bounds. Times leave
-trainings out. Smoke runs show that a study runs: they are too small to decide anything. `separatrix study ledger` makes
-this page.
+trainings out, and are by the clock on the wall, whatever else the machine had to do. Smoke runs show that a study runs:
+they are too small to decide anything. `separatrix study ledger` makes this page.
 """
 
 
