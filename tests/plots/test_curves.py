@@ -5,7 +5,7 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 
-from separatrix.plots import before_and_after, block_margins, compared_dots
+from separatrix.plots import before_and_after, block_margins, compared_dots, lines
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +33,15 @@ def test_numbers_on_a_logarithmic_axis_are_dots_and_what_is_not_finite_is_left_o
     assert [text.get_text() for text in axes.texts] == ["0.1", "2", "0.03"]
     low, high = axes.get_ylim()
     assert low < 0.03 < 2.0 < high
+
+
+def test_less_than_a_decade_has_several_numbers_on_its_axis():
+    figure = lines({"n": [0.45, 1.2, 1.7]}, title="t", place="band", label="β")
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    low, high = axes.get_ylim()
+    shown = [text.get_text() for text in axes.get_yticklabels() if low <= text.get_position()[1] <= high]
+    assert shown == ["0.5", "0.7", "1", "1.5"]
 
 
 def test_every_change_tells_its_scale():

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
@@ -81,7 +81,8 @@ def lines(
         axes.plot(np.arange(1, len(values) + 1), values, "o-", color=colour, markersize=3.5, label=name)
     if level is not None:
         axes.axhline(level, color="black", linewidth=0.8, linestyle=":")
-    axes.set(yscale="log", title=title, xlabel=place, ylabel=label)
+    axes.set(title=title, xlabel=place, ylabel=label)
+    _scale_finely(axes)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(frameon=False)
     _lighten(axes)
@@ -109,7 +110,8 @@ def compared_dots(groups: Mapping[str, Mapping[str, float]], *, title: str, labe
             if np.isfinite(height):
                 axes.annotate(f"{height:.2g}", (place, height), (0, 6), textcoords="offset points", ha="center", size=7)
     axes.set_xticks(range(len(groups)), list(groups))
-    axes.set(yscale="log", title=title, ylabel=label, xlim=(-0.5, len(groups) - 0.5))
+    axes.set(title=title, ylabel=label, xlim=(-0.5, len(groups) - 0.5))
+    _scale_finely(axes)
     axes.margins(y=0.15)
     figure.legend(loc="outside lower center", frameon=False, ncols=len(methods))
     _lighten(axes)
@@ -129,6 +131,14 @@ def _capped(high: Numbers, middle: Numbers) -> Numbers:
     """Infinite ends drawn at ten times the largest median, beyond which nothing is shown."""
     finite = middle[np.isfinite(middle)]
     return np.minimum(high, 10 * finite.max() if len(finite) else 1.0)
+
+
+def _scale_finely(axes: Axes) -> None:
+    """A logarithmic axis for numbers of one or two orders of magnitude, which powers of ten alone would not place."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _lighten(axes: Axes) -> None:
