@@ -87,6 +87,8 @@ def histogram(
         axes.add_patch(field)
     axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.05 * top), xlabel=label, ylabel=height)
     axes.grid(visible=False, axis="x")
+    if all((bars == np.round(bars)).all() for bars in heights.values()):
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     if len(heights) > 1:
         axes.legend(loc="upper right")
 

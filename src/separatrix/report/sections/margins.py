@@ -120,7 +120,8 @@ def _bar_labels(measured: Sequence[Margins], edges: Numbers) -> list[str]:
     for place, (low, high) in enumerate(pairwise(edges)):
         last = beyond and place == len(edges) - 2
         there = ", ".join(f"{letter} {count[place]:,}".strip() for letter, count in counts)
-        labels.append(f"{number(low)} {'and more' if last else f'to {number(high)}'}: {there} samples")
+        end, many = "and more" if last else f"to {number(high)}", "" if there == "1" else "s"
+        labels.append(f"{number(low)} {end}: {there} sample{many}")
     return labels
 
 
