@@ -24,8 +24,8 @@ _LEVELS = (0.25, 1, 4, 8, 16, 64)  # of 255: from networks on ImageNet to robust
 def _radii(norm: Norm, bounds: tuple[float, float] | None, dim: int) -> list[float]:
     """The radii asked about, in ascending order.
 
-    In ℓ∞ they are ¼, 1, 4, 8, 16 and 64 of 255 parts of the range between the bounds. In ℓ2 they are half as long as the
-    diagonals of those cubes, √d/2 of the same parts, rounded to two digits: 0.014 … 3.5 for 28×28 grey pixels in
+    In ℓ∞ they are ¼, 1, 4, 8, 16 and 64 of 255 parts of the range between the bounds. In ℓ2 they are half as long as
+    the diagonals of those cubes, √d/2 of the same parts, rounded to two digits: 0.014 … 3.5 for 28×28 grey pixels in
     [0, 1], 0.027 … 7 for 32×32 in colour, 0.19 … 49 for 224×224. Without bounds the range counts as 1, whatever the
     points: the units of inputs that were normalised beforehand are coarser, and their radii smaller than they look.
     """
