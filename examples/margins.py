@@ -1,6 +1,6 @@
 """Trains a small network on the bundled data, asks how far its decision boundary is, and draws the answer.
 
-Run it by `make demo`. It takes less than a minute on two cores and writes `out/margins.png`.
+Run it by `.venv/bin/python examples/margins.py`. It takes less than a minute on two cores and writes `out/margins.png`.
 """
 
 from __future__ import annotations
