@@ -20,3 +20,17 @@ def probabilities():
     model = network()
     model.module.append(nn.Softmax(dim=1).eval())
     return model
+
+
+class Noisy(nn.Module):
+    """Adds noise to what it is given, of another draw at each call."""
+
+    def forward(self, values):
+        return values + 0.1 * torch.randn_like(values)
+
+
+def noisy():
+    """The network with noise at its end."""
+    model = network()
+    model.module.append(Noisy().eval())
+    return model

@@ -61,6 +61,7 @@ def test_a_model_that_cannot_be_measured_ends_with_1_and_its_audit(command, tmp_
     ("words", "message"),
     [
         (("--model", "lenet"), "`--model` must be one of"),
+        (("--data", "no-such.npz"), "`source` must be a file that is there"),
         (("--model", "no.such:thing"), "no module"),
         (("--data", "no-such-data"), "`source` must be one of"),
         (("--questions", "no-such"), "`--questions` must be among audit, margins"),
@@ -80,6 +81,34 @@ def test_bad_requests_end_with_2_and_one_line(command, tmp_path, words, message)
     assert ended.code == 2
     assert message in ended.err
     assert len(ended.err.splitlines()) == 1
+
+
+def test_units_are_given_a_channel_at_a_time_or_all_at_once(command, tmp_path):
+    words = ("--mean", "0.3", "--std", "0.5", "--bounds", "0", "1")
+    assert command(*MODEL, *QUICK, *words, "--out", str(tmp_path / "one")).code == 0
+    assert read_run(tmp_path / "one").manifest.config["bounds"] == [0, 1]
+    several = command(*MODEL, *QUICK, "--mean", "0.3", "0.2", "0.1", "--out", str(tmp_path / "three"))
+    assert several.code != 0
+    assert "Unused" not in several.err
+
+
+def test_units_of_a_network_with_a_name_are_its_own(command):
+    ended = command("survey", "--model", "lenet/mnist", "--bounds", "0", "255")
+    assert ended.code == 2
+    assert "`--bounds` must be left out with lenet/mnist, which has its own" in ended.err
+
+
+def test_what_the_audit_found_wanting_is_said(command, tmp_path):
+    words = [word.replace(":network", ":noisy") for word in MODEL]
+    ended = command(*words, "--questions", "audit", "--out", str(tmp_path / "run"))
+    assert ended.code == 0
+    assert re.search(r"audit   \d+ checks failed: ", ended.out)
+
+
+@pytest.mark.slow
+def test_all_questions_are_shared_among_workers(command, tmp_path):
+    assert command(*MODEL, "--workers", "2", "--out", str(tmp_path / "run")).code == 0
+    assert read_run(tmp_path / "run").manifest.state == "complete"
 
 
 def test_data_must_be_named_for_a_model_that_brings_none(command, tmp_path):

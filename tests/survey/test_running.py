@@ -1,5 +1,6 @@
 """A survey is the same whoever does it, however often it is interrupted; the audit comes first; the report last."""
 
+import pickle
 import random
 from dataclasses import replace
 
@@ -8,9 +9,11 @@ import torch
 from tests.runs.toy import held
 from tests.survey import toy
 
+from separatrix.data import load_data
 from separatrix.runs import files, merge_runs, read_run
 from separatrix.survey import NotMeasurable, Processes, Shard, survey
 from separatrix.survey.questions import AUDIT
+from separatrix.survey.questions import QUESTIONS as EVERY
 from separatrix.survey.running import REPORT
 
 QUESTIONS = (toy.LENGTHS, toy.SIGNS)
@@ -147,3 +150,62 @@ def test_no_file_of_a_run_is_written_but_in_its_folder(tmp_path, monkeypatch):
 def test_what_is_no_module_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"`model` must be a torch.nn.Module; got function"):
         survey(lambda points: points, toy.data(), out=tmp_path)
+
+
+def halved():
+    return toy.model().half()
+
+
+def of_other_shape():
+    return toy.model(dim=5)
+
+
+def broken():
+    model = toy.model()
+    model.logits = lambda answer: {}["boom"]
+    return model
+
+
+def with_nan():
+    model = toy.model()
+    with torch.no_grad():
+        model.module.weight[0, 0] = torch.nan
+    return model
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (halved, "`model` must be float32 or float64"),
+        (of_other_shape, "`points` must have a shape the model accepts"),
+        (broken, "`model` must answer the points; got KeyError"),
+        (with_nan, "`model` must return finite logits"),
+    ],
+)
+def test_a_model_that_does_not_answer_is_no_survey(tmp_path, made, reason):
+    needy = replace(toy.LENGTHS, needs=("gradients",))
+    with pytest.raises(NotMeasurable, match=reason):
+        survey(made(), toy.data(), out=tmp_path, questions=(AUDIT, needy), samples=20)
+
+
+def test_points_come_in_the_precision_of_the_model(tmp_path):
+    data = toy.data()
+    double = load_data(data.points.double(), labels=data.labels, ids=data.ids)
+    survey(toy.model(), double, out=tmp_path, questions=QUESTIONS, samples=20)
+    assert read_run(tmp_path).table("lengths").schema.field("norm").type == "float"
+
+
+@pytest.mark.parametrize("question", EVERY, ids=lambda question: question.name)
+def test_every_question_can_be_sent_to_a_worker(question):
+    assert pickle.loads(pickle.dumps(question)) == question
+
+
+def test_workers_may_be_a_number(tmp_path, whole):
+    assert held(surveyed(tmp_path, workers=1)) == whole
+    with pytest.raises(ValueError, match="`workers` must be a whole number"):
+        surveyed(tmp_path, workers=0)
+
+
+def test_names_are_no_questions(tmp_path):
+    with pytest.raises(ValueError, match=r"`questions` must hold questions, .*; got 'audit'"):
+        surveyed(tmp_path, questions=("audit",))

@@ -22,13 +22,12 @@ from separatrix.cli.progress import bar
 from separatrix.data import DataSet, available, load_data
 from separatrix.models import load_model
 from separatrix.report import write_report
-from separatrix.runs import Progress, Run, merge_runs
-from separatrix.runs.units import Engine, one_by_one
+from separatrix.report.findings import findings
+from separatrix.runs import Progress, Run, merge_runs, open_run
 from separatrix.survey import (
     NotMeasurable,
     Pace,
     Plan,
-    Processes,
     Shard,
     Subject,
     pace,
@@ -39,6 +38,7 @@ from separatrix.survey.running import REPORT
 from separatrix.training import CATALOGUE, Named, trained
 
 _DEFAULT = "lenet/sample"
+_SEVERAL = Parameter(consume_multiple=True, negative="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +64,9 @@ class Subjected:
     split: Literal["train", "test"] = "test"
     size: int | None = None
     crop: float = 1.0
-    mean: tuple[float, ...] | None = None
-    std: tuple[float, ...] | None = None
-    bounds: tuple[float, float] | None = None
+    mean: Annotated[tuple[float, ...] | None, _SEVERAL] = None
+    std: Annotated[tuple[float, ...] | None, _SEVERAL] = None
+    bounds: Annotated[tuple[float, float] | None, _SEVERAL] = None
     device: str | None = None
 
     def __call__(self) -> tuple[Classifier, DataSet]:
@@ -91,6 +91,12 @@ class Subjected:
 
     def prepare(self) -> None:
         """Train and download what has a name and is not there yet."""
+        known = self.model in CATALOGUE
+        rule = f"be one of {', '.join(CATALOGUE)}, or say where it comes from, such as timm:resnet18"
+        require(known or ":" in self.model, "--model", rule, self.model)
+        units = {"--mean": self.mean, "--std": self.std, "--bounds": self.bounds}
+        given = [name for name, values in units.items() if values is not None]
+        require(not (known and given), " ".join(given), f"be left out with {self.model}, which has its own", "them")
         if self.model in CATALOGUE:
             made(CATALOGUE[self.model], device=self.device)
         if self.source in (entry.name for entry in available()):
@@ -99,16 +105,14 @@ class Subjected:
     def _loaded(self) -> Classifier:
         if self.model in CATALOGUE:
             return trained(CATALOGUE[self.model])
-        rule = f"be one of {', '.join(CATALOGUE)}, or say where it comes from, such as timm:resnet18"
-        require(":" in self.model, "--model", rule, self.model)
         return load_model(self.model, mean=_one_or_all(self.mean), std=_one_or_all(self.std), bounds=self.bounds)
 
 
 def survey(
     *,
     subject: Annotated[Subjected, Parameter(name="*")] = Subjected(),
-    questions: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
-    sections: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    questions: Annotated[tuple[str, ...], _SEVERAL] = (),
+    sections: Annotated[tuple[str, ...], _SEVERAL] = (),
     samples: int = 200,
     seed: int = 0,
     out: Path = Path("out/survey"),
@@ -138,9 +142,10 @@ def survey(
     model, data = subject()
     about = Subject(model, data, subject.model, samples, seed)
     planned = plan(about, asked)
-    _say_plan(about, planned, pace(model, about.at(about.ids[:16].tolist()).points), share.of * workers)
+    _say_plan(about, planned, pace(model, about.points(about.ids[:16].tolist())), share.of * workers)
     if dry_run:
         return DONE
+    open_run(out, about.config, inputs=about.hashes, seeds=(seed,))
     with bar() as shown:
 
         def tell(progress: Progress) -> None:
@@ -155,7 +160,7 @@ def survey(
                 samples=samples,
                 seed=seed,
                 name=subject.model,
-                workers=_engine(workers),
+                workers=workers,
                 shard=share,
                 maker=subject,
                 sections=told,
@@ -173,7 +178,7 @@ def merge(
     out: Path,
     /,
     *runs: Path,
-    sections: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    sections: Annotated[tuple[str, ...], _SEVERAL] = (),
 ) -> None:
     """Put shares of one survey together, and write the report of the whole.
 
@@ -198,12 +203,6 @@ def _shard(text: str) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def _engine(workers: int) -> Engine:
-    if workers == 1:
-        return one_by_one
-    return Processes(workers, devices=tuple(range(torch.cuda.device_count())))
-
-
 def _say_plan(subject: Subject, planned: Plan, speed: Pace | None, parallel: int) -> None:
     say(f"{subject.name} on {subject.data.name}: {len(subject.ids):,} of {len(subject.data):,} samples")
     rows = (
@@ -226,6 +225,9 @@ def _say_plan(subject: Subject, planned: Plan, speed: Pace | None, parallel: int
 
 def _conclude(run: Run) -> None:
     manifest = run.manifest
+    failed = [finding.title for finding in findings(run) if finding.verdict == "failed"]
+    if failed:
+        say(f"audit   {len(failed)} checks failed: {', '.join(failed)}")
     say(f"tables  {manifest.done} of {manifest.planned} units, {manifest.state}, in {run.folder}")
     say(f"report  {run.folder / REPORT}")
 

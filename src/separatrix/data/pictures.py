@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeGuard
@@ -63,10 +64,13 @@ def opened(path: Path) -> Image:
     """The picture in a file, all of it in memory."""
     from PIL import Image
 
+    bombs = Image.DecompressionBombWarning, Image.DecompressionBombError  # above 89, and above 179 million pixels
     try:
-        with Image.open(path) as picture:
-            picture.load()
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", bombs[0])
+            with Image.open(path) as picture:
+                picture.load()
+    except (OSError, ValueError, SyntaxError, *bombs) as error:
         raise ValueError(f"`{path}` must be a whole picture; got: {error}.") from error
     return picture
 

@@ -102,6 +102,7 @@ def _read_named(
         return read_known(KNOWN[str(source)], split, progress)
     if path.is_dir():
         return read_folder(path, split, classes, picture)
+    require(path.suffix != ".npz" or path.is_file(), "source", "be a file that is there", repr(str(source)))
     rule = f"be one of {', '.join(map(repr, _NAMES))}, a folder of pictures or an .npz archive"
     require(path.suffix == ".npz" and path.is_file(), "source", rule, repr(str(source)))
     return read_npz(path, split, labelled=labelled)

@@ -11,7 +11,7 @@ from time import perf_counter
 import torch
 from torch import Tensor, nn
 
-from separatrix.checks import require
+from separatrix.checks import described, require
 from separatrix.classifier import device_of, logits_of
 from separatrix.precision import full_precision
 from separatrix.runs import Unit, fingerprint
@@ -106,6 +106,8 @@ class Plan:
 
 def plan(subject: Subject, questions: Sequence[Question]) -> Plan:
     """What asking these questions about a subject comes to."""
+    strays = [described(question) for question in questions if not isinstance(question, Question)]
+    require(not strays, "questions", "hold questions, such as those of `survey.QUESTIONS`", ", ".join(strays))
     names = [question.name for question in questions]
     require(len(names) > 0, "questions", "hold at least one question", "none")
     require(len(set(names)) == len(names) and SAMPLES not in names, "questions", "have names of their own", names)

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
 from torch import nn
 
-from separatrix.checks import require
-from separatrix.classifier import Classifier, device_of, require_model
+from separatrix.checks import require, require_count
+from separatrix.classifier import Classifier, require_model
 from separatrix.data import DataSet
 from separatrix.runs import Part, Progress, Run, Unit, carry_out, open_run, read_run
 from separatrix.runs.units import Engine, one_by_one
-from separatrix.survey.plan import SAMPLE_COLUMNS, SAMPLES, Plan, plan
+from separatrix.survey.engines import Processes
+from separatrix.survey.plan import SAMPLE_COLUMNS, SAMPLES, plan
 from separatrix.survey.question import Question
 from separatrix.survey.questions import AUDIT, QUESTIONS
 from separatrix.survey.subject import Handed, Maker, Subject, as_classifier
@@ -66,7 +68,7 @@ def survey(
     samples: int = 200,
     seed: int = 0,
     name: str = "",
-    workers: Engine = one_by_one,
+    workers: int | Engine = 1,
     shard: Shard = Shard(),
     maker: Maker | None = None,
     sections: Sequence[Section] | None = None,
@@ -87,7 +89,7 @@ def survey(
         samples: How many samples to ask about, drawn by chance.
         seed: Of the choice of samples and of all that is random.
         name: What the report calls the model; by default the name of its class.
-        workers: This process, or ``Processes(workers)``.
+        workers: Processes that share the work, or an engine such as ``Processes(2, threads=1)``; 1 is this process.
         shard: The share of the work to do here; shares are put together by ``runs.merge_runs``.
         maker: Makes model and data anew in a worker process; by default copies are sent.
         sections: What the report is made of; by default all there are.
@@ -102,8 +104,8 @@ def survey(
         first = [unit for unit in share if unit.name in (SAMPLES, AUDIT.name)]
         if first:
             carry_out(run, first, work, plan=planned.units)
-        _require_measurable(subject, planned, run)
-        return carry_out(run, share, work, plan=planned.units, engine=workers, progress=progress)
+        _require_measurable(subject, questions, run)
+        return carry_out(run, share, work, plan=planned.units, engine=_engine(workers), progress=progress)
 
 
 @contextmanager
@@ -119,18 +121,25 @@ def _reported(folder: Path, sections: Sequence[Section] | None) -> Iterator[None
             write_report([run], folder / REPORT, sections=SECTIONS if sections is None else sections)
 
 
+def _engine(workers: int | Engine) -> Engine:
+    if callable(workers):
+        return workers
+    require_count(workers, "workers")
+    return one_by_one if workers == 1 else Processes(workers, devices=tuple(range(torch.cuda.device_count())))
+
+
 def _called(model: nn.Module) -> str:
     return type(model.module if isinstance(model, Classifier) else model).__name__
 
 
-def _require_measurable(subject: Subject, planned: Plan, run: Run) -> None:
+def _require_measurable(subject: Subject, questions: Sequence[Question], run: Run) -> None:
     """Refuse what no other question could be asked of, in the words of the library's own door."""
-    others = [question for name, question in planned.questions.items() if name != AUDIT.name]
+    others = [question for question in questions if question.name != AUDIT.name]
     if not others:
         return
-    gradient = any("gradients" in question.needs for question in others)
+    gradient = subject.differentiable and any("gradients" in question.needs for question in others)
     try:
-        require_model(subject.model, subject.at(subject.ids[:8].tolist()).points, gradient=gradient)
+        require_model(subject.model, subject.points(subject.ids[:8].tolist()), gradient=gradient)
     except ValueError as error:
         raise NotMeasurable(str(error), read_run(run.folder)) from error
 
@@ -151,8 +160,8 @@ class _Work:
         if unit.name == SAMPLES:
             values = {"id": data.ids, "label": data.labels}
             return Part({SAMPLES: as_table(SAMPLE_COLUMNS, values, len(data))})
-        device = device_of(subject.model, data.points)
-        return self.questions[unit.name].part(subject.model, data.points.to(device), data.ids.to(device), self.seed)
+        points = subject.points(unit.ids)
+        return self.questions[unit.name].part(subject.model, points, data.ids.to(points.device), self.seed)
 
     def _subject(self) -> Subject:
         if self.made is None:

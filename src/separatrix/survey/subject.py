@@ -79,24 +79,25 @@ class Subject:
 
     @cached_property
     def classes(self) -> int:
-        """How many classes the model tells apart; those of the data, where it cannot be asked."""
-        probe = self.data.select(slice(2)).points
+        """How many classes the model tells apart; those of the data, where it does not answer."""
         try:
             with torch.no_grad():
-                return logits_of(self.model, probe.to(device_of(self.model, probe))).shape[1]
+                return logits_of(self.model, self._probe).shape[1]
         except Exception:  # the audit says what is wrong with it
             return len(self.data.classes)
 
     @cached_property
     def differentiable(self) -> bool:
-        """Whether logits depend on the input in a way that can be differentiated."""
-        probe = self.data.select(slice(2)).points
-        leaf = probe.to(device_of(self.model, probe)).requires_grad_()
+        """Whether logits can be differentiated by the input; true of a model that does not answer at all."""
         try:
             with torch.enable_grad():
-                return logits_of(self.model, leaf.clone()).requires_grad
+                return logits_of(self.model, self._probe.requires_grad_().clone()).requires_grad
         except Exception:  # the audit says what is wrong with it
-            return False
+            return True
+
+    @property
+    def _probe(self) -> Tensor:
+        return self.points(self.data.ids[:2].tolist())
 
     @cached_property
     def hashes(self) -> dict[str, str]:
@@ -124,6 +125,12 @@ class Subject:
     def at(self, ids: Sequence[int]) -> DataSet:
         """The samples of these names, in this order."""
         return self.data.select(torch.tensor([self._rows[name] for name in ids]))
+
+    def points(self, ids: Sequence[int]) -> Tensor:
+        """The points of these samples, where the model is and in its precision."""
+        points = self.at(ids).points
+        dtypes = (weight.dtype for weight in self.model.parameters() if weight.is_floating_point())
+        return points.to(device_of(self.model, points), next(dtypes, points.dtype))
 
     @cached_property
     def _rows(self) -> dict[int, int]:

@@ -7,7 +7,7 @@ from torch import Tensor
 from separatrix.classifier import Classifier
 from separatrix.precision import full_precision
 from separatrix.survey.audit import CHECKS, Check, Examined, left_alone
-from separatrix.survey.question import Answered, Cost, Question
+from separatrix.survey.question import Answered, Cost, Inputs, Question
 from separatrix.tables import Column
 
 _COLUMNS = (
@@ -45,12 +45,17 @@ def _outcome(check: Check, examined: Examined) -> tuple[float, str]:
     return float(value), words
 
 
+def _cost(_: Inputs) -> Cost:
+    """Counted on a sound model."""
+    return Cost(forwards=24, gradients=4)
+
+
 AUDIT = Question(
     name="audit",
     asks="Can the numbers of this survey be believed?",
     columns=_COLUMNS,
     ask=ask,
-    cost=lambda inputs: Cost(forwards=24, gradients=4),
+    cost=_cost,
     samples=32,
 )
 """Asked first. AutoAttack's flags, RobustBench's rules and the checklist of Carlini et al. are its models."""
