@@ -17,6 +17,9 @@ from separatrix.norms import Norm
 
 Interval = tuple[float, float]
 
+FEWEST = 10
+"""Samples that a bootstrap takes; fewer tell too little of how they scatter."""
+
 
 @dataclass(frozen=True)
 class SubspaceRatio:
@@ -260,6 +263,18 @@ def wilson(hits: int, count: int, confidence: float) -> Interval:
     centre = (share + widening / 2) / (1 + widening)
     half = math.sqrt(widening * (share * (1 - share) + widening / 4)) / (1 + widening)
     return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def ranks_around(share: float, count: int, confidence: float) -> tuple[int, int]:
+    """Ranks, from 1, of the ordered values between which a percentile lies at least as often as ``confidence`` says.
+
+    Free of assumptions on the distribution: the number of samples below the true percentile is binomial. Rank 0 and
+    rank ``count + 1`` are ends that stay open: too few samples were asked.
+    """
+    from scipy.stats import binom  # takes half a second
+
+    tail = (1 - confidence) / 2
+    return int(binom.ppf(tail, count, share)), int(binom.ppf(1 - tail, count, share)) + 1
 
 
 def _ratio(inside: _Numbers, everywhere: _Numbers) -> SubspaceRatio:

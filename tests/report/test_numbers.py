@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from separatrix.report.numbers import difference_of_medians, difference_of_shares, median_of, number, percent, share_of
+from separatrix.survey.gate.intervals import percentile
 
 
 @pytest.mark.parametrize(
@@ -23,15 +24,29 @@ def test_three_digits_that_count(value, text):
     assert number(value) == text
 
 
-def test_the_interval_of_a_median_is_that_of_its_bootstrap():
-    values = np.random.default_rng(3).exponential(size=101)
-    drawn = np.random.default_rng(4).choice(values, (20_000, 101))
-    low, high = np.quantile(np.median(drawn, axis=1), [0.025, 0.975], method="inverted_cdf")
-    found = median_of(values)
-    ordered = np.sort(values)
-    assert found.value == np.median(values)
-    for end, drawn_end in ((found.low, low), (found.high, high)):
-        assert abs(int(np.searchsorted(ordered, end)) - int(np.searchsorted(ordered, drawn_end))) <= 1
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 8, 9, 12, 25, 200])
+def test_a_median_lies_in_its_interval_as_often_as_is_said(count):
+    """Exactly: k of n samples lie below the true median with the binomial probability of k heads."""
+    found = median_of(np.arange(1.0, count + 1))
+    last = count if np.isinf(found.high) else int(found.high) - 1
+    covered = sum(math.comb(count, below) for below in range(int(found.low), last + 1)) / 2**count
+    assert 0.95 <= covered < (1 if count > 5 else 1.1)
+    assert found.value == (count + 1) // 2
+
+
+def test_a_report_and_a_gate_say_the_same_of_a_median():
+    values = np.random.default_rng(3).exponential(size=57)
+    found, judged = median_of(values), percentile(values, np.arange(57), 0.5, 0.95, 0.0)
+    assert (found.value, found.low, found.high) == (judged.value, judged.low, judged.high)
+
+
+def test_too_few_samples_leave_a_median_open():
+    assert str(median_of(np.array([0.0063, 0.0861]))) == "0.00630 (0 to ∞)"
+    assert median_of(np.array([0.2, 0.3]), most=1.0).high == 1.0
+    few = difference_of_medians(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    assert math.isnan(few.value)
+    assert math.isnan(few.low)
+    assert math.isnan(difference_of_shares(np.ones(9), np.zeros(9)).value)
 
 
 def test_boundaries_not_found_count_as_infinitely_far():

@@ -98,9 +98,13 @@ def _tail(
 
 def _medians(first: Numbers, second: Numbers) -> str:
     found = difference_of_medians(first, second)
+    if np.isnan(found.value):
+        return "–"
     return f"{signed(found.value)} ({signed(found.low)} to {signed(found.high)})"
 
 
 def _shares(first: Numbers, second: Numbers) -> str:
     found = difference_of_shares(first, second) * 100
+    if np.isnan(found.value):
+        return "–"
     return f"{found.value:+.1f} points ({found.low:+.1f} to {found.high:+.1f})".replace("-", "−")

@@ -33,7 +33,7 @@ def _effort(shown: Shown, name: str, title: str, words: str) -> Finding:
     if rows is None or not len(usual):
         return asked.unasked("controls")
     shortened = np.where(np.isinf(usual), 1.0, 1 - other / np.where(usual > 0, usual, 1))
-    return asked.by_median(words, median_of(np.where(usual > 0, shortened, 0.0)), _SHORTENED)
+    return asked.by_median(words, median_of(np.where(usual > 0, shortened, 0.0), most=1.0), _SHORTENED)
 
 
 def _blind(shown: Shown) -> Finding:

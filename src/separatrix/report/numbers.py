@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
 
 from separatrix.report.shown import Numbers
-from separatrix.statistics import wilson
+from separatrix.statistics import FEWEST, ranks_around, wilson
 
 CONFIDENCE = 0.95
 _DRAWS = 1000
@@ -70,21 +69,23 @@ def percent_interval(share: Estimate) -> str:
     return f"({100 * share.low:.1f} to {100 * share.high:.1f} %)"
 
 
-def median_of(values: Numbers) -> Estimate:
-    """The lower median, and the percentile interval of its bootstrap.
+def median_of(values: Numbers, least: float = 0.0, most: float = math.inf) -> Estimate:
+    """The lower median, between two of the values: an interval free of assumptions, by order statistics.
 
-    The interval is that of infinitely many resamples: the resampled median lies at or below the j-th of n ordered
-    values with the probability that a binomial count of n draws at j / n reaches the middle rank, so that its ends
-    are found without drawing. Infinite entries, boundaries farther than was searched, are kept; NaN is left out.
+    Infinite entries, boundaries farther than was searched, are kept; NaN is left out.
+
+    Args:
+        values: One number a sample ``(n,)``.
+        least: What no number is below: the lower end where too few samples were asked, fewer than six.
+        most: What no number is above: the upper end, likewise.
     """
     ordered = np.sort(values[~np.isnan(values)])
     count = len(ordered)
     if not count:
         return Estimate(math.nan, math.nan, math.nan, 0)
-    middle = (count + 1) // 2
-    tails = betaincinv(middle, count - middle + 1, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    low, high = (min(max(math.ceil(count * tail) - 1, 0), count - 1) for tail in tails)
-    return Estimate(float(ordered[middle - 1]), float(ordered[low]), float(ordered[high]), count)
+    first, last = ranks_around(0.5, count, CONFIDENCE)
+    with_ends = np.concatenate([[least], ordered, [most]])
+    return Estimate(_lower(ordered), float(with_ends[first]), float(with_ends[last]), count)
 
 
 def share_of(hits: Numbers) -> Estimate:
@@ -103,7 +104,12 @@ def percentile_of(values: Numbers, share: float) -> float:
 
 
 def difference_of_medians(first: Numbers, second: Numbers) -> Estimate:
-    """By how much the median changes over the same samples, with the interval that resampling the samples gives."""
+    """By how much the median changes over the same samples, with the interval that resampling the samples gives.
+
+    Of fewer than ten samples nothing is said: resampling knows too little of how they scatter.
+    """
+    if len(first) < FEWEST:
+        return Estimate(math.nan, math.nan, math.nan, len(first))
     generator = np.random.default_rng(0)
     orders = np.argsort(first), np.argsort(second)
     drawn = np.array([_redrawn(first, second, orders, generator) for _ in range(_DRAWS)])
@@ -112,7 +118,9 @@ def difference_of_medians(first: Numbers, second: Numbers) -> Estimate:
 
 
 def difference_of_shares(first: Numbers, second: Numbers) -> Estimate:
-    """By how much a share changes over the same samples, with the interval that resampling the samples gives."""
+    """By how much a share changes over the same samples, likewise."""
+    if len(first) < FEWEST:
+        return Estimate(math.nan, math.nan, math.nan, len(first))
     changes, count = (second > 0).astype(float) - (first > 0), len(first)
     kinds = [float((changes == change).mean()) for change in (-1, 0, 1)]
     drawn = np.random.default_rng(0).multinomial(count, kinds, _DRAWS) @ np.array([-1, 0, 1]) / count

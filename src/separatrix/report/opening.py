@@ -48,7 +48,7 @@ def headline(runs: Sequence[Shown]) -> str:
 
 def _both(runs: Sequence[Shown], norm: str, name: str) -> str:
     _, first, second, difference, _ = median_row("", runs, partial(margins_of, norm))
-    change = "" if difference == "other samples" else f": a difference of {difference}"
+    change = "" if difference in ("other samples", "–") else f": a difference of {difference}"
     return f"Median {name} margin {first} in A and {second} in B, {runs[0].unit_of('margins', norm)}{change}."
 
 
@@ -117,8 +117,8 @@ def comparison(runs: Sequence[Shown]) -> str:
         return ""
     if same_samples(runs):
         return (
-            "Both runs asked about samples of the same data. Where a number rests on the same samples in both, its "
-            "difference B − A has an interval from resampling them together."
+            "Both runs asked about samples of the same data. Where a number rests on the same samples in both, ten or "
+            "more, its difference B − A has an interval from resampling them together."
         )
     return "The runs asked about different data: their numbers stand beside each other, without differences."
 

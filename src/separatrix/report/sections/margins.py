@@ -18,7 +18,7 @@ from separatrix.report.told import Figure, Gallery, Section, Table, Tile, Told
 from separatrix.tables import Rows
 
 NORMS = {"l2": "ℓ2", "linf": "ℓ∞"}
-_ROWS, _LEAST = 14, 5  # classes in a figure; samples that a class needs to be shown
+_ROWS, _LEAST = 14, 6  # classes in a figure; samples that a class needs to be shown: fewer have no interval
 
 
 def margins_of(norm: str, shown: Shown) -> Measured:

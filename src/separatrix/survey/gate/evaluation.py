@@ -12,6 +12,7 @@ import numpy as np
 
 from separatrix.checks import require
 from separatrix.runs import Run
+from separatrix.statistics import FEWEST
 from separatrix.survey.gate import intervals
 from separatrix.survey.gate.columns import Held, Mask, Tables, is_flag, is_text, meant, present
 from separatrix.survey.gate.intervals import Estimate, Ids, Numbers
@@ -158,9 +159,9 @@ def _estimate(asked: Statistic, values: Numbers, ids: Ids, confidence: float, le
 
 
 def _about_mean(ids: Ids, infinite: int) -> str:
-    few = 0 < len(np.unique(ids)) < intervals.FEWEST
+    few = 0 < len(np.unique(ids)) < FEWEST
     notes = ["infinite values make the mean infinite"] * (infinite > 0)
-    notes += [f"the interval of a mean takes {intervals.FEWEST} samples"] * few
+    notes += [f"the interval of a mean takes {FEWEST} samples"] * few
     return "; ".join(notes)
 
 

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.statistics import wilson
+from separatrix.statistics import FEWEST, ranks_around, wilson
 
 Numbers = NDArray[np.float64]
 Ids = NDArray[np.int64]
-
-FEWEST = 10
-"""Samples that the interval of a mean takes; fewer tell too little of how they scatter."""
 
 _RESAMPLES = 1000
 
@@ -55,14 +52,10 @@ def share(hits: NDArray[np.bool_], ids: Ids, confidence: float) -> Estimate:
 def percentile(values: Numbers, ids: Ids, share: float, confidence: float, least: float) -> Estimate:
     """The least value that at least this share of the rows does not exceed, between two of the values.
 
-    Free of assumptions on the distribution: the number of samples below the true percentile is binomial. Where too
-    few samples were asked for an end, it is open.
+    Where too few samples were asked for an end, it is open.
     """
-    from scipy.stats import binom
-
     ordered, rows, count = np.sort(values), len(values), independent(ids)
-    tail = (1 - confidence) / 2
-    first, last = int(binom.ppf(tail, count, share)), int(binom.ppf(1 - tail, count, share)) + 1
+    first, last = ranks_around(share, count, confidence)
     low = ordered[(first - 1) * rows // count] if first >= 1 else least
     high = ordered[-(-last * rows // count) - 1] if last <= count else math.inf
     value = ordered[max(math.ceil(share * rows - 1e-9), 1) - 1]
