@@ -97,6 +97,7 @@ class World:
         evidence: Of the check that failed.
         size: Samples in a unit.
         data: Hash of the data.
+        few: How many samples bands and directions are asked about; all, where it is None.
     """
 
     samples: int = 240
@@ -109,6 +110,7 @@ class World:
     evidence: str = "Largest difference of logits between batches: 3.1e-05."
     size: int = 60
     data: str = "cd" * 32
+    few: int | None = None
 
     def config(self):
         return {
@@ -124,13 +126,14 @@ class World:
         }
 
     def units(self):
-        starts = range(0, self.samples, self.size)
-        batches = [tuple(range(start, min(start + self.size, self.samples))) for start in starts]
-        return [
-            Unit(name, "model", "config", batch)
-            for name in ("samples", *self.questions)
-            for batch in ([()] if name == "audit" else batches)
-        ]
+        names = ("samples", *self.questions)
+        return [Unit(name, "model", "config", batch) for name in names for batch in self.batches(name)]
+
+    def batches(self, name):
+        if name == "audit":
+            return [()]
+        samples = self.samples if name not in ("bands", "directions") else self.few or self.samples
+        return [tuple(range(start, min(start + self.size, samples))) for start in range(0, samples, self.size)]
 
     def work(self, unit):
         ids = np.array(unit.ids, dtype=np.int64)

@@ -122,6 +122,31 @@ def test_a_run_without_any_unit_is_a_page(tmp_path):
     assert "nothing done yet" in text
 
 
+def test_what_chance_predicts_is_of_the_same_samples(carry, tmp_path):
+    """The first 60 samples are nearer than the others: all of them together would predict too much."""
+
+    class Uneven(World):
+        def margins_of(self, ids):
+            own, l2 = super().margins_of(ids)
+            return own, np.where(ids < 60, l2, 9 * l2)
+
+    questions = ("margins", "bands", "directions")
+    uneven, alone = Uneven(questions=questions, few=60), World(questions=questions, samples=60)
+    said = [_times_chance(page([carry(str(n), world)], tmp_path)) for n, world in enumerate((uneven, alone))]
+    assert len(said[0]) >= 2
+    assert said[0] == said[1]
+
+
+def test_without_the_margins_of_all_samples_chance_predicts_nothing(carry, tmp_path):
+    world = World(questions=("bands", "directions", "margins"))
+    assert _times_chance(page([carry("most", world, share=0.9)], tmp_path)) == []
+    assert _times_chance(page([carry("all", world)], tmp_path))
+
+
+def _times_chance(text):
+    return sorted(set(re.findall(r"\S+ times what chance predicts", Page(text).text)))
+
+
 def test_points_that_are_no_pictures_are_listed(carry, tmp_path, small):
     text = page([carry(world=replace(small, shape=(12,), pictures=False))], tmp_path)
     assert SPOILT not in text

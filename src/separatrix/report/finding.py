@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.report.behind import distances
 from separatrix.report.numbers import Estimate, percent, percents, share_of
-from separatrix.report.shown import Numbers, Shown, column, whole
+from separatrix.report.shown import Numbers, Shown, whole
+from separatrix.report.told import Verdict
 from separatrix.tables import Rows
 
-Verdict = Literal["passed", "failed", "not asked"]
 Flags = NDArray[np.bool_]
 
 NORMS = {"l2": "ℓ2", "linf": "ℓ∞"}
 """Norms as columns call them, and as they are written."""
+
+ENOUGH = 20
+"""Samples of which a single one may fail a check; of fewer it decides nothing, unless it is certain evidence."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Finding:
     Args:
         name: Letters and hyphens.
         title: What is checked, in a few words.
-        verdict: ``"not asked"`` where the run holds nothing to look at.
+        verdict: ``"not asked"`` where the run holds nothing to look at; ``"told"`` where nothing is judged.
         value: The number that decided, as text; empty where there is none.
         evidence: What was looked at, what was found, and what it means for the numbers.
         samples: How many samples it rests on.
@@ -47,7 +50,7 @@ class Question:
     Args:
         name: Of the finding.
         title: Of the finding.
-        sound: What it means for the numbers where it holds.
+        sound: What it means for the numbers where it holds, or at all where it is only told.
         harm: What it means for the numbers where it does not.
     """
 
@@ -61,33 +64,42 @@ class Question:
         reason = f"The run holds no such rows of {table}: not asked, or not finished."
         return Finding(self.name, self.title, "not asked", "", reason, 0)
 
-    def by_share(self, found: str, hits: Flags, limit: float, samples: int | None = None) -> Finding:
-        """Failed where cases that speak against the numbers are surely more than a share: the interval decides.
+    def by_share(self, found: str, hits: Flags, limit: float, *, certain: bool = False) -> Finding:
+        """Failed where samples that speak against the numbers are surely more than a share: the interval decides.
 
         Args:
-            found: What the cases have in common, after "3 of 200".
-            hits: Which of those looked at are such cases.
+            found: What these samples have in common, after "3 of 200 samples".
+            hits: Which of the samples looked at ``(n,)`` are such.
             limit: Greatest share that does no harm.
-            samples: How many samples were looked at, where these are not the samples themselves.
+            certain: Whether each of them is beyond doubt, so that one of a few is enough.
         """
         cases, count = int(hits.sum()), len(hits)
         share = share_of(hits.astype(np.float64))
         # rounding leaves 1e-18 for the lower end of no case at all
-        failed = cases > 0 and share.low > limit
-        harmless = f"; {percent(limit)} would do no harm" if limit < 1 else ""
-        words = f"{cases:,} of {count:,} {found}{harmless}."
-        return self._judged(not failed, percents(share), words, count if samples is None else samples)
+        beyond = cases > 0 and share.low > limit
+        alone = cases == 1 and count < ENOUGH and not certain
+        words = f"{cases:,} of {count:,} {found}; {percent(limit)} would do no harm."
+        return self.judged(_verdict(beyond, sure=not alone), percents(share), words, count)
 
     def by_median(self, found: str, measured: Estimate, limit: float) -> Finding:
-        """Failed where a median share is above a limit."""
+        """Failed where a median share is above a limit; of few samples, where its whole interval is."""
         words = f"{found} by {percent(measured.value)} in the median of {measured.count:,} samples; up to "
         words += f"{percent(limit)} would do no harm."
-        return self._judged(measured.value <= limit, percents(measured), words, measured.count)
+        sure = measured.count >= ENOUGH or measured.low > limit
+        return self.judged(_verdict(measured.value > limit, sure=sure), percents(measured), words, measured.count)
 
-    def _judged(self, holds: bool, value: str, found: str, samples: int) -> Finding:
-        verdict: Verdict = "passed" if holds else "failed"
-        meaning = self.sound if holds else self.harm
+    def judged(self, verdict: Verdict, value: str, found: str, samples: int) -> Finding:
+        """What was found, and what it means for the numbers."""
+        meaning = {"passed": self.sound, "failed": self.harm}.get(verdict, "So few samples decide nothing: ask more.")
         return Finding(self.name, self.title, verdict, value, f"{found} {meaning}", samples)
+
+    def told(self, value: str, found: str, samples: int) -> Finding:
+        """What was found, without a verdict."""
+        return Finding(self.name, self.title, "told", value, f"{found} {self.sound}", samples)
+
+
+def _verdict(beyond: bool, *, sure: bool) -> Verdict:
+    return "passed" if not beyond else "failed" if sure else "undecided"
 
 
 def rows_with(shown: Shown, table: str, *columns: str) -> Rows | None:
@@ -101,12 +113,7 @@ def margins_of(shown: Shown, norm: str, ids: NDArray[np.int64]) -> Numbers:
     rows = rows_with(shown, "margins", "id", norm)
     if rows is None:
         return np.full(len(ids), np.nan)
-    known, distance = whole(rows["id"]), column(rows, norm)
+    known, distance = whole(rows["id"]), distances(rows, norm)
     order = np.argsort(known, kind="stable")
     places = order[np.searchsorted(known, ids, sorter=order).clip(max=len(known) - 1)]
     return np.where(known[places] == ids, distance[places], np.nan)
-
-
-def count_of(ids: NDArray[np.int64]) -> int:
-    """How many different samples there are."""
-    return len(np.unique(ids))

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from separatrix.report.finding import NORMS, Finding, Question, rows_with
+from separatrix.report.numbers import percent, percents, share_of
 from separatrix.report.shown import Shown, column, flags, whole
+from separatrix.report.told import Verdict
 
 _AGAIN = 0.01  # one crossing in a hundred moves no percentile from the 5th to the 95th beyond its interval
 _FOUND = 0.01  # likewise: a search without a bound should reach everything there is
 _ALIGNED = 0.9  # below it, on a boundary that is flat, there is a perturbation shorter by a tenth
 _MISALIGNED = {"l2": 0.25, "linf": 0.5}  # corners of a boundary are sound answers too; in ℓ∞ signs make many
 _LONGER = 1.03  # what two searches that both arrived may differ by
+_ABOVE_CHANCE = 1 / 3  # of the way from chance to no error: what even weak models reach
 _ORDER = 0.02  # one norm's search may find what the other's has missed for so many
 
 
@@ -33,17 +36,20 @@ def _labels(shown: Shown) -> Finding:
         "labels",
         "Better than guessing",
         "Inputs, units and names of classes go with this model.",
-        "Inputs in other units, or classes in another order, look like that: margins of such a model mean little.",
+        "That is no better than guessing: inputs in other units, or classes in another order, look like that.",
     )
     rows = rows_with(shown, "margins", "id", "own")
     labels = None if rows is None else shown.labels_of(whole(rows["id"]))
     if rows is None or labels is None or not (labels >= 0).any():
         return asked.unasked("margins and samples")
-    known = labels >= 0
-    wrong = (whole(rows["own"]) != labels)[known]
-    classes = max(len(shown.classes), int(labels.max()) + 1, 2)
-    # sure to be no better than an answer drawn from the classes by chance
-    return asked.by_share("samples are answered with another class than their label", wrong, 1 - 1 / classes - 1e-9)
+    right = share_of((whole(rows["own"]) == labels)[labels >= 0].astype(np.float64))
+    chance = 1 / max(len(shown.classes), int(labels.max()) + 1, 2)
+    found = f"{percent(right.value)} of {right.count:,} samples are answered as they are labelled, {percent(chance)} "
+    found += "would be by chance."
+    # a model that goes with its data is far above chance: it has to show that, and few samples cannot
+    far = chance + _ABOVE_CHANCE * (1 - chance)
+    verdict: Verdict = "passed" if right.low > chance else "failed" if right.high < far else "undecided"
+    return asked.judged(verdict, percents(right), found, right.count)
 
 
 def _again(shown: Shown, norm: str) -> Finding:
@@ -58,7 +64,8 @@ def _again(shown: Shown, norm: str) -> Finding:
         return asked.unasked("margins")
     found = flags(rows[f"{norm}_found"])
     lost = ~flags(rows[f"{norm}_again"])[found]
-    return asked.by_share("crossings, asked again each by itself, had the sample's own answer after all", lost, _AGAIN)
+    found_out = "crossings, asked again each by itself, had the sample's own answer after all"
+    return asked.by_share(found_out, lost, _AGAIN, certain=True)
 
 
 def _found(shown: Shown, norm: str) -> Finding:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from separatrix.report.finding import NORMS, Finding, Question, count_of, margins_of, rows_with
-from separatrix.report.numbers import percent
+from separatrix.report.finding import NORMS, Finding, Question, margins_of, rows_with
+from separatrix.report.numbers import percent, percents, share_of
 from separatrix.report.shown import Shown, column, flags, whole
 from separatrix.tables import Rows
 
@@ -45,9 +45,11 @@ def _within(shown: Shown, table: str, title: str) -> Finding:
     known = ~np.isnan(distance) & ~np.isnan(margin)
     if not known.any():
         return asked.unasked(f"{table} and margins")
-    shorter = (distance < _SHORTER * margin)[known]
-    found = "lengths are shorter than the unrestricted margin of their sample by 3 % or more"
-    return asked.by_share(found, shorter, _WITHIN, count_of(ids[known]))
+    # the rows of one sample say much the same: a sample counts once, however many of them are shorter
+    samples = np.unique(ids[known])
+    shorter = np.isin(samples, ids[known & (distance < _SHORTER * margin)])
+    found = "samples have a length that is shorter than their unrestricted margin by 3 % or more"
+    return asked.by_share(found, shorter, _WITHIN)
 
 
 def _single_step(shown: Shown, norm: str) -> Finding:
@@ -95,7 +97,7 @@ def _above(shown: Shown, norm: str) -> Finding:
     asked = Question(
         f"attacked-above-{norm}",
         f"Samples fooled beyond their margin in {NORMS[norm]}",
-        "Told, not judged: attacks stay inside the model's bounds, where a boundary may be farther, and may fail.",
+        "That is no fault: attacks stay inside the model's bounds, where a boundary may be farther, and may fail.",
         "",
     )
     attacks = _attacks(shown, norm)
@@ -106,9 +108,13 @@ def _above(shown: Shown, norm: str) -> Finding:
     beyond = radius > _ABOVE * margins_of(shown, norm, ids)
     if not beyond.any():
         return asked.unasked("robustness and margins")
-    withstood = (~flags(iterated["fooled"]))[beyond]
-    found = "times PGD failed at a radius of more than 1.05 of the sample's margin"
-    return asked.by_share(found, withstood, 1.0, count_of(ids[beyond]))
+    reached = np.unique(ids[beyond])
+    fooled = np.isin(reached, ids[beyond & flags(iterated["fooled"])])
+    share = share_of(fooled.astype(np.float64))
+    found = (
+        f"PGD fooled {int(fooled.sum()):,} of {len(reached):,} samples at a radius of more than 1.05 of their margin."
+    )
+    return asked.told(percents(share), found, len(reached))
 
 
 def _attacks(shown: Shown, norm: str) -> Rows | None:

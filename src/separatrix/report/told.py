@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from separatrix.checks import require
 from separatrix.report.shown import Shown
 
-Verdict = Literal["passed", "failed", "not asked"]
+Verdict = Literal["passed", "failed", "undecided", "told", "not asked"]
+"""What a check came to; what is told is not judged, and what is undecided takes more samples."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from separatrix.plots.overlaid import Curve, curves
-from separatrix.report.behind import distances
 from separatrix.report.drawing import plain_text
+from separatrix.report.finding import margins_of
 from separatrix.report.numbers import median_of, number, percentile_of
 from separatrix.report.shown import Numbers, Shown, column, flags, whole
 from separatrix.report.told import Figure, Section, Table, Told
@@ -32,10 +32,10 @@ def reached(shown: Shown, table: str) -> Numbers:
     )
 
 
-def unrestricted(shown: Shown) -> float:
-    """Median ℓ2 margin without restriction; NaN where it was not measured."""
-    rows = shown.rows("margins")
-    return median_of(distances(rows, "l2")).value if rows is not None and "l2" in rows.columns else math.nan
+def unrestricted(shown: Shown, table: str) -> float:
+    """Median ℓ2 margin without restriction, over the samples of a table; NaN unless all of them have one."""
+    margins = margins_of(shown, "l2", np.unique(whole(shown.held(table)["id"])))
+    return math.nan if np.isnan(margins).any() else median_of(margins).value
 
 
 def _tell(runs: Sequence[Shown]) -> Told:
@@ -72,7 +72,7 @@ def _figure(runs: Sequence[Shown]) -> Figure:
             _rows(runs),
         ),
         "Line and shade: median and the range from 5 to 95 % of the samples, which ends at the top where too few "
-        "boundaries were found. Dashed: the unrestricted median. Dotted: what chance predicts, √(d/m) times that.",
+        "boundaries were found. Dashed: the unrestricted median of the same samples. Dotted: what chance predicts, √(d/m) times that.",
         height=340,
     )
 
@@ -80,7 +80,7 @@ def _figure(runs: Sequence[Shown]) -> Figure:
 def _curves(shown: Shown) -> list[Curve]:
     bands, dims, margins = _by_band(shown)
     low, middle, high = (np.array([percentile_of(m, share) for m in margins]) for share in (0.05, 0.5, 0.95))
-    everywhere = np.full(len(bands), unrestricted(shown))
+    everywhere = np.full(len(bands), unrestricted(shown, "bands"))
     name = plain_text(shown.name) if shown.letter else "within the band"
     alone = not shown.letter
     return [
@@ -113,7 +113,7 @@ def _cells(shown: Shown, held: tuple[float, Numbers] | None) -> tuple[str, ...]:
     if held is None:
         return ("–",) * 5
     dim, margins = held
-    chance = unrestricted(shown) * math.sqrt(shown.dim / dim)
+    chance = unrestricted(shown, "bands") * math.sqrt(shown.dim / dim)
     ends = (number(percentile_of(margins, share)) for share in (0.05, 0.95))
     return (str(median_of(margins)), *ends, number(chance), f"{int(np.isfinite(margins).sum()):,} of {len(margins):,}")
 
@@ -123,7 +123,7 @@ def _nearest(shown: Shown) -> str:
     bands, dims, margins = _by_band(shown)
     medians = [median_of(each) for each in margins]
     near = min(range(len(bands)), key=lambda place: np.nan_to_num(medians[place].value, nan=np.inf))
-    chance = unrestricted(shown) * math.sqrt(shown.dim / dims[near])
+    chance = unrestricted(shown, "bands") * math.sqrt(shown.dim / dims[near])
     beside = f", {number(medians[near].value / chance)} times what chance predicts" if chance > 0 else ""
     place = f"band {bands[near]:.0f} of {int(bands[-1])} (0: the lowest frequencies)"
     return (

@@ -40,7 +40,7 @@ def _tell(runs: Sequence[Shown]) -> Told:
         ),
         Table(f"ℓ2 margins in random directions and subspaces, {unit}", (*head, *named), rows),
         "Dots and bars: median and the range from 5 to 95 % of the samples. Dotted: √(d/m) times the unrestricted "
-        "median.",
+        "median of the same samples.",
     )
     return Told((_MEANING,), figures=(figure,), highlights=tuple(filter(None, (_spoken([shown]) for shown in runs))))
 
@@ -70,7 +70,7 @@ def _curves(shown: Shown) -> list[Curve]:
     dims = np.array([m for _, m, _ in groups], dtype=float)
     low, middle, high = (np.array([percentile_of(each, s) for *_, each in groups]) for s in (0.05, 0.5, 0.95))
     everywhere = np.geomspace(1, max(dims.max(), 2), 40)
-    chance = unrestricted(shown) * np.sqrt(shown.dim / everywhere)
+    chance = unrestricted(shown, "directions") * np.sqrt(shown.dim / everywhere)
     name = plain_text(shown.name) if shown.letter else "measured"
     return [
         Curve(name, dims * 1.05**shown.place, middle, low, high, shown.colour, line="", marker="o"),
@@ -79,7 +79,7 @@ def _curves(shown: Shown) -> list[Curve]:
 
 
 def _chance(shown: Shown, m: int) -> float:
-    return unrestricted(shown) * math.sqrt(shown.dim / m) if m > 0 else math.nan
+    return unrestricted(shown, "directions") * math.sqrt(shown.dim / m) if m > 0 else math.nan
 
 
 def _rows(shown: Shown) -> list[tuple[object, ...]]:
