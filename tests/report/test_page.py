@@ -115,6 +115,37 @@ def test_what_is_not_finished_is_said(carry, tmp_path):
     assert "No rows yet: 0 of 4 units are done." in read.text
 
 
+def test_failed_checks_stand_before_all_numbers(carry, tmp_path, small):
+    text = page([carry(world=replace(small, questions=("audit", "margins")))], tmp_path)
+    read = Page(text)
+    warned = read.text.index("Warning. 1 of ")
+    assert "checks failed, and the numbers below are doubtful: The same answer alone and in a batch." in read.text
+    assert warned < read.text.index("Half of 60 samples")
+    assert re.search(r'class="value alarm"><span aria-hidden="true">✕</span> 1</span>', text)
+
+
+def test_without_a_failure_there_is_no_warning(carry, tmp_path, small):
+    text = page([carry(world=replace(small, faulty=(), questions=("audit", "margins")))], tmp_path)
+    assert 'class="warning"' not in text
+    assert 'class="value alarm"' not in text
+    assert "checks of model and measurements passed." in Page(text).text
+
+
+def test_a_model_that_is_still_to_be_audited_has_passed_nothing(carry, tmp_path, small):
+    world = replace(small, questions=("margins", "audit"))
+    read = Page(page([carry("part", world, share=0.75)], tmp_path))
+    assert "Not audited yet" in read.text
+    assert "checks failed – not audited yet" in read.text
+    assert "checks of" not in read.text
+    unasked = Page(page([carry("unasked", small)], tmp_path))
+    assert "The model was not audited. All 10 checks of measurements passed." in unasked.text
+
+
+def test_checks_of_half_a_run_have_passed_so_far(carry, tmp_path, small):
+    world = replace(small, faulty=(), questions=("audit", "margins"))
+    assert "checks of model and measurements made so far passed." in Page(page([carry("x", world, 0.8)], tmp_path)).text
+
+
 def test_a_run_without_any_unit_is_a_page(tmp_path):
     text = page([open_run(tmp_path / "empty", {})], tmp_path)
     assert SPOILT not in text

@@ -92,7 +92,7 @@ def facts(shown: Shown) -> dict[str, str]:
 def state(shown: Shown) -> str:
     """Whether it is complete, in words."""
     done, planned = len(shown.records), len(shown.units)
-    if shown.run.manifest.state == "complete" and done == planned:
+    if shown.complete:
         return "complete"
     return f"{done:,} of {planned:,} units done" if planned else "nothing done yet"
 

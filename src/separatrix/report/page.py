@@ -73,6 +73,8 @@ def rendered(runs: Sequence[Run], sections: Sequence[Section] = SECTIONS) -> str
         .render(
             title=opening.title(shown),
             headline=opening.headline(shown),
+            warnings=[warning for each in chapters for warning in each.told.warnings],
+            audit=next((place for place, each in enumerate(chapters, 1) if each.told.warnings), 0),
             comparison=opening.comparison(shown),
             runs=shown,
             facts=[opening.facts(each) for each in shown],

@@ -115,6 +115,11 @@ class Shown:
         """The units that are planned."""
         return self.run.units()
 
+    @property
+    def complete(self) -> bool:
+        """Whether all that is planned is done."""
+        return self.run.manifest.state == "complete" and len(self.records) == len(self.units)
+
     @cached_property
     def tables(self) -> tuple[str, ...]:
         """Names of the tables there are."""

@@ -146,10 +146,12 @@ class Tile:
     Args:
         label: What it is, with norm and unit.
         values: One for each run that has it: letter of the run, number, and interval or remark.
+        alarms: Letters of the runs whose number is a warning.
     """
 
     label: str
     values: tuple[tuple[str, str, str], ...]
+    alarms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +165,7 @@ class Told:
         figures: Drawings.
         tiles: Numbers for the first screen.
         highlights: Sentences for the summary: what stands out.
+        warnings: Sentences that stand before everything else: why numbers are doubtful.
     """
 
     paragraphs: tuple[str, ...] = ()
@@ -171,6 +174,7 @@ class Told:
     figures: tuple[Figure, ...] = ()
     tiles: tuple[Tile, ...] = ()
     highlights: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,8 @@ def _figure(runs: Sequence[Shown]) -> Figure:
             _rows(runs),
         ),
         "Line and shade: median and the range from 5 to 95 % of the samples, which ends at the top where too few "
-        "boundaries were found. Dashed: the unrestricted median of the same samples. Dotted: what chance predicts, √(d/m) times that.",
+        "boundaries were found. Dashed: the unrestricted median of the same samples. Dotted: what chance "
+        "predicts, √(d/m) times that.",
         height=340,
     )
 
