@@ -190,7 +190,7 @@ def test_what_pgd_missed_is_told_and_not_judged(tmp_path):
     tables["robustness"]["fooled"][:] = False
     seen = found(tmp_path, tables)["attacked-above-linf"]
     assert seen.verdict == "told"
-    assert seen.value.startswith("0.0 %")
+    assert seen.value.startswith("100.0 %")
     assert "no fault" in seen.evidence
 
 

@@ -138,7 +138,7 @@ def test_a_model_that_is_still_to_be_audited_has_passed_nothing(carry, tmp_path,
     assert "checks failed – not audited yet" in read.text
     assert "checks of" not in read.text
     unasked = Page(page([carry("unasked", small)], tmp_path))
-    assert "The model was not audited. All 10 checks of measurements passed." in unasked.text
+    assert re.search(r"The model was not audited\. All \d+ checks of measurements passed\.", unasked.text)
 
 
 def test_checks_of_half_a_run_have_passed_so_far(carry, tmp_path, small):

@@ -96,8 +96,8 @@ def _below(shown: Shown, norm: str) -> Finding:
 def _above(shown: Shown, norm: str) -> Finding:
     asked = Question(
         f"attacked-above-{norm}",
-        f"Samples fooled beyond their margin in {NORMS[norm]}",
-        "That is no fault: attacks stay inside the model's bounds, where a boundary may be farther, and may fail.",
+        f"Attacks withstood beyond the margin in {NORMS[norm]}",
+        "That is no fault of either: attacks stay inside the model's bounds, where a boundary may be farther.",
         "",
     )
     attacks = _attacks(shown, norm)
@@ -109,10 +109,10 @@ def _above(shown: Shown, norm: str) -> Finding:
     if not beyond.any():
         return asked.unasked("robustness and margins")
     reached = np.unique(ids[beyond])
-    fooled = np.isin(reached, ids[beyond & flags(iterated["fooled"])])
-    share = share_of(fooled.astype(np.float64))
+    withstood = np.isin(reached, ids[beyond & ~flags(iterated["fooled"])])
+    share = share_of(withstood.astype(np.float64))
     found = (
-        f"PGD fooled {int(fooled.sum()):,} of {len(reached):,} samples at a radius of more than 1.05 of their margin."
+        f"{int(withstood.sum()):,} of {len(reached):,} samples withstood PGD at a radius beyond 1.05 of their margin."
     )
     return asked.told(percents(share), found, len(reached))
 

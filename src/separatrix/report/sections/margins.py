@@ -309,6 +309,8 @@ def _commonest(shown: Shown, norm: str) -> str:
     if not pairs:
         return ""
     ((own, rival), count), total = next(iter(pairs.items())), sum(pairs.values())
+    if count < 2:
+        return ""
     share = percents(share_of(np.repeat([1.0, 0.0], [count, total - count])))
     return (
         f"{shown.lead}The boundary met most often leads from “{shown.class_name(own)}” to "
