@@ -217,7 +217,16 @@ def test_the_pair_of_own_and_nearest_rival_is_as_far_as_any_boundary(settings, n
 def test_counts_add_up_over_the_steps_of_raw_deepfool(network, points):
     boundary = minimal_perturbation(network, points, method=DeepFool(candidates=2), refine=None)
     assert torch.equal(boundary.gradients, boundary.steps + 1)
-    assert torch.equal(boundary.forwards, 2 * boundary.steps + 1)  # the first step uses the pass that found the class
+    assert torch.equal(boundary.forwards, boundary.steps + 1)  # each linearises where the one before it asked
+    published = minimal_perturbation(network, points, refine=None)
+    assert torch.equal(published.gradients, 2 * published.steps + 1)
+    assert torch.equal(published.forwards, 2 * published.steps + 1)  # the first step uses the pass that found the class
+
+
+def test_following_the_strongest_rival_is_as_short_as_looking_at_all_again(network, points):
+    followed = minimal_perturbation(network, points, method=DeepFool(candidates=3), refine=None)
+    published = minimal_perturbation(network, points, refine=None)
+    assert_close(followed.distance, published.distance, rtol=0.05, atol=0)
 
 
 def test_fewer_candidates_cost_fewer_gradients():

@@ -6,23 +6,11 @@ import torch
 from torch import Tensor
 
 from separatrix.boundary import BoundaryPoints
-from separatrix.fields import Margin
 from separatrix.norms import L2, per_sample
-from separatrix.search.base import Problem, still
+from separatrix.search.base import Crossings, Look, Problem, still
 from separatrix.search.starts import Attempt
 
-_ROUNDING = 32  # the logits' rounding noise, as a multiple of their size in units in the last place
-
-
-def rounding(logits: Tensor, margin: Margin) -> Tensor:
-    """A margin ``(n,)`` that no batch's rounding hides: of the two highest logits, and of the rival where there is one.
-
-    The other logits may be of any size: a class that is masked by a very low one is none that is looked at.
-    """
-    meant = logits.topk(2, dim=1).values
-    if isinstance(margin.rival, Tensor):
-        meant = torch.cat([meant, logits.gather(1, margin.rival[:, None])], dim=1)
-    return _ROUNDING * torch.finfo(logits.dtype).eps * meant.abs().amax(1)
+_FARTHEST_NUDGE = 0.01  # of a displacement
 
 
 def answer(problem: Problem, best: Attempt, gap: Tensor, logits: Tensor, ids: Tensor) -> BoundaryPoints:
@@ -36,7 +24,7 @@ def answer(problem: Problem, best: Attempt, gap: Tensor, logits: Tensor, ids: Te
         ids: The samples' names ``(n,)``.
     """
     crossings = best.crossings
-    ends, normals, rival, found = _checked_afresh(problem, crossings.points.clone(), crossings.found)
+    ends, normals, rival, found = _checked(problem, crossings)
     found = found & ~_everywhere_tied(problem, ends, normals) & ~logits.isnan().any(1)
     ends, normals, rival = _forgotten(ends, ~found), _forgotten(normals, ~found), rival.where(found, -1)
     away = logits.gather(1, rival.clamp_min(0)[:, None])
@@ -60,20 +48,26 @@ def answer(problem: Problem, best: Attempt, gap: Tensor, logits: Tensor, ids: Te
     )
 
 
-def _checked_afresh(problem: Problem, ends: Tensor, found: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Ends that hold when asked again, their normals and rivals; one that fell back is nudged outward."""
-    normals, rival = torch.full_like(ends, torch.nan), torch.full_like(problem.rows, -1)
-    holds, doubtful = torch.zeros_like(found), still(found)
-    for _ in range(3):
+def _checked(problem: Problem, crossings: Crossings) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Ends that hold when asked again, their normals and rivals; one that fell back, or nearly, is nudged across.
+
+    Those looked at already, and beyond what rounding could undo, are not asked again.
+    """
+    ends = crossings.points.clone()
+    look = Look.none(ends) if crossings.look is None else crossings.look
+    holds = crossings.found & look.sure & (crossings.value >= problem.hair)
+    normals, rival = L2.steepest(look.gradient), look.rival.clone()
+    doubtful = still(crossings.found & ~holds)
+    for left in reversed(range(3)):
         if len(doubtful) == 0:
             break
         asked, points = problem[doubtful], ends[doubtful]
-        value, gradient, beyond = asked.look(points)
-        normals[doubtful] = L2.steepest(gradient)
-        rival[doubtful], holds[doubtful] = beyond, value >= 0
-        fell = still(value < 0)
+        value, look = asked.look(points)
+        normals[doubtful] = L2.steepest(look.gradient)
+        rival[doubtful], holds[doubtful] = look.rival, value >= 0
+        fell = still((value < asked.hair / 2) & (left > 0))
         doubtful = doubtful[fell]
-        ends[doubtful] = _nudged(asked[fell], points[fell], value[fell], gradient[fell])
+        ends[doubtful] = _nudged(asked[fell], points[fell], value[fell], look.gradient[fell])
     return ends, normals, rival, holds
 
 
@@ -88,7 +82,8 @@ def _forgotten(vectors: Tensor, rows: Tensor) -> Tensor:
 
 
 def _nudged(problem: Problem, points: Tensor, value: Tensor, gradient: Tensor) -> Tensor:
-    """As far out along the rays from their starts as a linear margin would need."""
+    """As far along the rays from their starts as a linear margin would need, if that is near."""
     ray = points - problem.start
     stretch = (problem.goal - value) / (gradient * ray).flatten(1).sum(1)
+    stretch = stretch.nan_to_num(0.0, 0.0, 0.0).clamp(-_FARTHEST_NUDGE, _FARTHEST_NUDGE)
     return points + per_sample(stretch, ray) * ray

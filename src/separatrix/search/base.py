@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from separatrix.subspaces import Subspace
 
 
+_ROUNDING = 32  # the logits' rounding noise, as a multiple of their size in units in the last place
+
+
 @dataclass(frozen=True)
 class Tally:
     """What each sample of a batch has cost so far."""
@@ -41,6 +44,28 @@ class Tally:
         """Nothing spent yet."""
         forwards, gradients, steps = torch.zeros(3, count, dtype=torch.long, device=device)
         return Tally(forwards, gradients, steps)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is known of points beside their margin."""
+
+    gradient: Tensor  # (n, *shape) of the margin, not confined to the subspace unless by finite differences
+    rival: Tensor  # (n,) the class beyond; −1 where nobody has looked, and the gradient is NaN
+    sure: Tensor  # (n,) bool: the margin is positive, whatever the rounding of the logits there
+
+    @staticmethod
+    def none(like: Tensor) -> Look:
+        """Nobody has looked."""
+        unknown = like.new_full((len(like),), -1, dtype=torch.long)
+        return Look(torch.full_like(like, torch.nan), unknown, unknown > 0)
+
+    def __getitem__(self, index: Index) -> Look:
+        return Look(self.gradient[index], self.rival[index], self.sure[index])
+
+    def put(self, index: Tensor, look: Look) -> None:
+        """Replace what is known of these points."""
+        self.gradient[index], self.rival[index], self.sure[index] = look.gradient, look.rival, look.sure
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,15 +148,11 @@ class Problem:
         self._count(forwards=1)
         return Seen.at(self.margin.model, points)
 
-    def look(self, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Values, gradients and the class beyond, asked anew.
-
-        Gradients are whole, not confined to the subspace; by finite differences, those within it; NaN from a model
-        that has none.
-        """
+    def look(self, points: Tensor) -> tuple[Tensor, Look]:
+        """Values ``(n,)``, and what else one forward and one gradient tell there."""
         if self.difference is not None:
             rival, values, gradients = next(self.linearise_pairs(points, 2))
-            return values, gradients, rival
+            return values, Look(gradients, rival, torch.zeros_like(values, dtype=torch.bool))
         with torch.enable_grad():
             leaf, seen = watched(points)
             logits = logits_of(self.margin.model, seen)
@@ -139,7 +160,9 @@ class Problem:
         known = values.requires_grad
         gradients = torch.autograd.grad(values.sum(), leaf)[0] if known else torch.full_like(leaf, torch.nan)
         self._count(forwards=1, gradients=int(known))
-        return values.detach(), gradients.detach(), strongest_rival(self.margin, logits.detach())
+        values, logits = values.detach(), logits.detach()
+        sure = values >= rounding(logits, self.margin)
+        return values, Look(gradients.detach(), strongest_rival(self.margin, logits), sure)
 
     def confine(self, gradients: Tensor) -> Tensor:
         """The part of gradients inside the subspace; exactly zero where only rounding is left."""
@@ -165,6 +188,7 @@ class Step:
     value: Tensor  # (n,) the margin at the trial
     state: Tensor  # (n, ...) what the method wants back at its next step
     lost: Tensor  # (n,) bool: no way to go
+    look: Look | None = None  # what else the method knows of the trial
 
 
 class AbstractSearch(ABC):
@@ -199,6 +223,7 @@ class Crossings:
     points: Tensor  # (n, *shape), NaN where none was found
     length: Tensor  # (n,), inf where none was found
     value: Tensor  # (n,) the margin there
+    look: Look | None = None  # what else is known of the place
 
     @property
     def found(self) -> Tensor:
@@ -209,10 +234,11 @@ class Crossings:
     def none(like: Tensor) -> Crossings:
         """No crossing yet."""
         length = torch.full_like(like.flatten(1)[:, 0], torch.inf)
-        return Crossings(torch.full_like(like, torch.nan), length, torch.full_like(length, torch.nan))
+        return Crossings(torch.full_like(like, torch.nan), length, torch.full_like(length, torch.nan), Look.none(like))
 
     def __getitem__(self, index: Index) -> Crossings:
-        return Crossings(self.points[index], self.length[index], self.value[index])
+        look = None if self.look is None else self.look[index]
+        return Crossings(self.points[index], self.length[index], self.value[index], look)
 
     def put(self, index: Tensor, shorter: Crossings) -> None:
         """Replace these samples' crossings where the new ones are shorter."""
@@ -220,6 +246,9 @@ class Crossings:
         rows = index[better]
         self.points[rows], self.length[rows] = shorter.points[better], shorter.length[better]
         self.value[rows] = shorter.value[better]
+        if self.look is not None:
+            look = shorter.look
+            self.look.put(rows, Look.none(self.points[rows]) if look is None else look[better])
 
 
 def walk(problem: Problem, method: AbstractSearch, points: Tensor, max_steps: int) -> Crossings:
@@ -231,7 +260,7 @@ def walk(problem: Problem, method: AbstractSearch, points: Tensor, max_steps: in
         asked.tally.steps[asked.rows] += 1
         crossed = taken.value >= 0
         length = torch.where(crossed, asked.length(taken.trial), torch.inf)
-        best.put(active, Crossings(taken.trial, length, taken.value))
+        best.put(active, Crossings(taken.trial, length, taken.value, taken.look))
         walking = ~taken.lost if method.steps else ~(taken.lost | crossed)
         kept = still(walking)
         if len(kept) == 0:
@@ -243,6 +272,17 @@ def walk(problem: Problem, method: AbstractSearch, points: Tensor, max_steps: in
     return best
 
 
+def rounding(logits: Tensor, margin: Margin) -> Tensor:
+    """A margin ``(n,)`` that no batch's rounding hides: of the two highest logits, and of the rival where there is one.
+
+    The other logits may be of any size: a class that is masked by a very low one is none that is looked at.
+    """
+    meant = logits.topk(2, dim=1).values
+    if isinstance(margin.rival, Tensor):
+        meant = torch.cat([meant, logits.gather(1, margin.rival[:, None])], dim=1)
+    return _ROUNDING * torch.finfo(logits.dtype).eps * meant.abs().amax(1)
+
+
 def still(walking: Tensor) -> Tensor:
     """Places of the samples still walking, padded with repeats so that few batch sizes ever occur."""
     kept = walking.nonzero()[:, 0]
@@ -251,6 +291,6 @@ def still(walking: Tensor) -> Tensor:
 
 
 def _rounded_up(count: int) -> int:
-    """The least of 1, 2, 3, 4, 6, 8, 12, 16, 24, … that is not below: kernels are prepared once a size."""
-    power: int = 1 << max(count - 1, 0).bit_length()
-    return 3 * power // 4 if power >= 4 and count <= 3 * power // 4 else power
+    """The least of 1 … 8, 10, 12, 14, 16, 20, 24, … that is not below: kernels are prepared once a size."""
+    unit = 1 << max((count - 1).bit_length() - 3, 0)
+    return -(-count // unit) * unit

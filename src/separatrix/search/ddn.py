@@ -46,7 +46,8 @@ class DDN(AbstractSearch):
 
     def step(self, problem: Problem, points: Tensor, state: Tensor) -> Step:
         """Ask and climb at ``points``; then set the new radius."""
-        value, gradients = problem.linearise(points)
+        value, look = problem.look(points)
+        gradients = problem.confine(look.gradient)
         lost = ~(gradients.flatten(1).abs().amax(1) > 0)
         radius, number = state.unbind(1)
         early = (1 + torch.cos(math.pi * number / self.steps)) / 2
@@ -60,4 +61,4 @@ class DDN(AbstractSearch):
         else:
             shorter = (radius / problem.norm.length(displacement)).clamp(max=1)
             displacement = displacement * per_sample(shorter, points)
-        return Step(problem.start + displacement, points, value, torch.stack([radius, number + 1], dim=1), lost)
+        return Step(problem.start + displacement, points, value, torch.stack([radius, number + 1], dim=1), lost, look)

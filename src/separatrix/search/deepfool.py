@@ -11,7 +11,7 @@ from torch import Tensor
 
 from separatrix.checks import require, require_count, require_positive
 from separatrix.norms import per_sample
-from separatrix.search.base import AbstractSearch, Problem, Step
+from separatrix.search.base import AbstractSearch, Look, Problem, Step
 
 _LONGEST_STRIDE = 1.9  # just short of a reflection
 
@@ -25,8 +25,10 @@ class DeepFool(AbstractSearch):
 
     Args:
         overshoot: How far beyond the walk that point lies, as a share of its length.
-        candidates: How many of the highest logits are looked at, the own class among them, chosen again at each step.
-            None: all of them up to ten classes, ten beyond. 5 is nearly as good, at less than half the gradients.
+        candidates: How many of the highest logits are looked at, the own class among them. None: all of them up to ten
+            classes, ten beyond, chosen again at each step, as published. A number: at the first step alone; the others
+            follow the strongest rival, linearised where the last one asked. 5 is nearly as good, at a third of the
+            gradients.
         difference: For a model without gradients: the ℓ2 length of the displacements whose effect stands for the slope,
             m + 1 forward passes a step in a subspace of dimension m (which must then be given). None differentiates.
     """
@@ -50,21 +52,41 @@ class DeepFool(AbstractSearch):
 
     def step(self, problem: Problem, points: Tensor, state: Tensor) -> Step:
         """To the nearest linearised boundary (A2; A3 in other norms; A4 in a subspace; A5 towards a region)."""
-        nearest = torch.full_like(state, torch.inf)
-        slope, gradient = torch.zeros_like(state), torch.zeros_like(points)
+        follows = self.candidates is not None and self.difference is None
+        stride, lost = _stride(problem, state), torch.zeros_like(state, dtype=torch.bool)
+        if not (follows and bool(state[0] > 0)):
+            points, lost = self._nearest(problem, points, stride)
+        beyond = problem.start + (1 + self.overshoot) * (points - problem.start)
+        trial = torch.where(per_sample(stride > 1, points), points, beyond)
+        if not follows:
+            return Step(points, trial, problem.value(trial), state + 1, lost)
+        value, look = problem.look(trial)
+        onward, flat = _followed(problem, points, trial, value, look, _stride(problem, state + 1))
+        return Step(onward, trial, value, state + 1, lost | flat, look)
+
+    def _nearest(self, problem: Problem, points: Tensor, stride: Tensor) -> tuple[Tensor, Tensor]:
+        """Points on the nearest of the linearised boundaries, and which samples have none."""
+        nearest, gradient = torch.full_like(stride, torch.inf), torch.zeros_like(points)
         for _, values, gradients in problem.linearise_pairs(points, self.candidates):
-            slopes = problem.norm.dual_length(gradients)
-            distance = values.abs() / slopes
+            distance = values.abs() / problem.norm.dual_length(gradients)
             nearer = distance < nearest
             nearest = torch.where(nearer, distance, nearest)
-            slope = torch.where(nearer, slopes, slope)
             gradient = torch.where(per_sample(nearer, gradients), gradients, gradient)
         lost = nearest == torch.inf
-        stride = _stride(problem, state)
-        ahead = points + problem.norm.steepest(gradient) * per_sample((stride * nearest).masked_fill(lost, 0), points)
-        beyond = problem.start + (1 + self.overshoot) * (ahead - problem.start)
-        trial = torch.where(per_sample(stride > 1, ahead), ahead, beyond)
-        return Step(ahead, trial, problem.value(trial), state + 1, lost)
+        length = per_sample((stride * nearest).masked_fill(lost, 0), points)
+        return points + problem.norm.steepest(gradient) * length, lost
+
+
+def _followed(
+    problem: Problem, points: Tensor, trial: Tensor, value: Tensor, look: Look, stride: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Points moved onto the boundary as it is linearised at ``trial`` nearby, and which samples have no slope there."""
+    gradient = problem.confine(look.gradient)
+    slope = problem.norm.dual_length(gradient)
+    flat = ~(slope > 0)
+    rise = -value - (gradient * (points - trial)).flatten(1).sum(1)
+    distance = stride * torch.where(rise > 0, rise, value.abs()) / slope
+    return points + problem.norm.steepest(gradient) * per_sample(distance.masked_fill(flat, 0), points), flat
 
 
 def _stride(problem: Problem, number: Tensor) -> Tensor:

@@ -13,8 +13,8 @@ from separatrix.classifier import Model, device_of, logits_of, require_model
 from separatrix.fields import Margin
 from separatrix.norms import L2, per_sample
 from separatrix.precision import full_precision
-from separatrix.search.answer import answer, rounding
-from separatrix.search.base import Crossings, Problem, Tally, still
+from separatrix.search.answer import answer
+from separatrix.search.base import Crossings, Problem, Tally, rounding, still
 from separatrix.search.batching import in_batches
 from separatrix.search.ray import pull_back
 from separatrix.search.starts import Attempt

@@ -13,8 +13,8 @@ from separatrix.classifier import Model, device_of, logits_of, require_model
 from separatrix.fields import Margin, Seen
 from separatrix.norms import L2, Norm
 from separatrix.precision import full_precision
-from separatrix.search.answer import answer, rounding
-from separatrix.search.base import AbstractSearch, Problem, Tally
+from separatrix.search.answer import answer
+from separatrix.search.base import AbstractSearch, Problem, Tally, rounding
 from separatrix.search.batching import in_batches, slices
 from separatrix.search.deepfool import DeepFool
 from separatrix.search.slide import Slide

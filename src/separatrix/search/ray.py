@@ -9,7 +9,9 @@ from torch import Tensor
 
 from separatrix.fields import Index
 from separatrix.norms import per_sample
-from separatrix.search.base import Crossings, Problem, still
+from separatrix.search.base import Crossings, Look, Problem, still
+
+_LEAST_SCALE = 0.5  # of a jump: a slope is not trusted farther back
 
 
 @dataclass(frozen=True)
@@ -81,20 +83,39 @@ def pull_back(
     return best
 
 
-def reach(problem: Problem, crossings: Crossings, jump: Tensor, slope: Tensor, evaluations: int = 3) -> Crossings:
-    """The crossings, or shorter ones near ``start + jump`` on the ray through it, found from the slope along that ray.
+@dataclass(frozen=True)
+class Sounding:
+    """A place near the boundary where everything was asked."""
+
+    points: Tensor  # (n, *shape)
+    value: Tensor  # (n,) the margin there
+    look: Look
+
+
+def reach(
+    problem: Problem, crossings: Crossings, jump: Tensor, slope: Tensor, evaluations: int = 2
+) -> tuple[Crossings, Sounding]:
+    """The crossings, or shorter ones on the ray through ``start + jump``, and a sounding where it meets the boundary.
+
+    The sounding is made where the slope and the margin at the jump foretell the boundary, no farther than what there
+    is already. It is of use whether or not something shorter is found.
 
     Args:
         problem: The boundary and the starts.
-        crossings: What there is already; nothing longer is looked at.
+        crossings: What there is already; nothing longer is kept.
         jump: Displacements ``(n, *shape)`` that should end near the boundary.
         slope: How fast the margin rises as the jump is stretched ``(n,)``.
-        evaluations: How often to look again along the ray, by secants.
+        evaluations: How often to look again along the ray after that, by secants.
     """
     best = Crossings(crossings.points.clone(), crossings.length.clone(), crossings.value.clone())
     length, goal = problem.norm.length(jump), problem.goal
-    scale = torch.ones_like(length)
-    value = _try(problem, best, jump, scale, length)
+    value = _try(problem, best, jump, torch.ones_like(length), length)
+    foretold = (1 + (goal - value) / slope).nan_to_num(1.0).clamp_min(_LEAST_SCALE)
+    scale = torch.minimum(foretold, crossings.length / length)
+    points = problem.start + per_sample(scale, jump) * jump
+    value, look = problem.look(points)
+    _keep(problem, best, points, scale * length, value)
+    sounding, slope = Sounding(points, value, look), (look.gradient * jump).flatten(1).sum(1)
     for _ in range(evaluations):
         ahead = (scale + (goal - value) / slope).nan_to_num(0.0)
         kept = still((ahead > 0) & (ahead * length < best.length * (1 - 1e-5)))
@@ -102,19 +123,19 @@ def reach(problem: Problem, crossings: Crossings, jump: Tensor, slope: Tensor, e
             break
         reached = _try(problem[kept], shorter := best[kept], jump[kept], ahead[kept], length[kept])
         best.put(kept, shorter)
-        slope = slope.clone()
-        slope[kept] = (reached - value[kept]) / (ahead - scale)[kept]
+        slope = slope.index_copy(0, kept, (reached - value[kept]) / (ahead - scale)[kept])
         scale, value = scale.index_copy(0, kept, ahead[kept]), value.index_copy(0, kept, reached)
-    return best
+    return best, sounding
 
 
 def _try(problem: Problem, best: Crossings, jump: Tensor, scale: Tensor, length: Tensor) -> Tensor:
     """Ask at ``start + scale · jump``, keep it where it crossed and is shorter; the margin there ``(n,)``."""
     points = problem.start + per_sample(scale, jump) * jump
     value = problem.value(points)
-    crossed = value >= problem.hair
-    best.put(
-        torch.arange(len(problem), device=value.device),
-        Crossings(points, torch.where(crossed, scale * length, torch.inf), value),
-    )
+    _keep(problem, best, points, scale * length, value)
     return value
+
+
+def _keep(problem: Problem, best: Crossings, points: Tensor, length: Tensor, value: Tensor) -> None:
+    everyone = torch.arange(len(problem), device=value.device)
+    best.put(everyone, Crossings(points, torch.where(value >= problem.hair, length, torch.inf), value))

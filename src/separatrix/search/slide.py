@@ -9,12 +9,14 @@ from torch import Tensor
 
 from separatrix.checks import require_count
 from separatrix.norms import Norm, per_sample
-from separatrix.search.base import Crossings, Problem, still
-from separatrix.search.ray import pull_back, reach
+from separatrix.search.base import Crossings, Look, Problem, still
+from separatrix.search.ray import Sounding, pull_back, reach
 
 _LEAST_GAIN = 1e-3  # a sample that gains less, as a share of its length, has arrived
 _LEAST_SUCCESS = 1e-7
-_LEAST_PACE = 0.02
+_LEAST_PACE = 0.03
+_EDGE_PACE = 0.3  # a sample slower than that has failed twice
+_LEAST_SHARE = 0.2  # of each cut in an aim: kinks too small to matter are averaged out
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,9 @@ class Slide:
     """Shortens a crossing: back to the boundary, then along it to where the displacement is parallel to the normal.
 
     The Hasofer–Lind–Rackwitz–Fiessler iteration of structural reliability, damped per sample: jump to the point
-    nearest to the start on the boundary's linearisation, or on the edge where it meets what the jumps before aimed
-    at; come back to the boundary along the ray from the start; keep only what is shorter. One gradient a success.
+    nearest to the start on the edge where the boundary's linearisation meets what the jumps before aimed at; come
+    back to the boundary along the ray from the start, and linearise it there anew; keep only what is shorter. One
+    gradient a jump: one that fails tells of the kink it failed at.
 
     Args:
         steps: Jumps at most; 0 only brings the crossing back to the boundary.
@@ -36,11 +39,10 @@ class Slide:
 
     def refine(self, problem: Problem, crossings: Crossings, start_value: Tensor) -> Crossings:
         """The crossings, none of them longer, each a hair beyond the boundary."""
-        best = pull_back(problem, crossings, start_value, evaluations=3 if self.steps else 20)
+        best = Crossings(crossings.points.clone(), crossings.length.clone(), crossings.value.clone())
         if self.steps:
-            _slide(problem, best, self.steps)
-            best = pull_back(problem, best, start_value)
-        return best
+            _slide(problem, best, crossings.look or Look.none(best.points), self.steps)
+        return pull_back(problem, best, start_value)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,13 @@ class Cuts:
     def none(like: Tensor) -> Cuts:
         """Cuts that exclude nothing."""
         return Cuts(torch.zeros_like(like), torch.full_like(like.flatten(1)[:, 0], -1.0))
+
+    @staticmethod
+    def at(problem: Problem, sounding: Sounding) -> Cuts:
+        """The boundary as it is foretold from a sounding."""
+        gradient = problem.confine(sounding.look.gradient)
+        along = (gradient * (sounding.points - problem.start)).flatten(1).sum(1)
+        return Cuts(gradient, along - sounding.value + problem.goal)
 
     def __getitem__(self, index: Tensor) -> Cuts:
         return Cuts(self.gradient[index], self.level[index])
@@ -104,56 +113,52 @@ def _share_by_golden_section(norm: Norm, first: Cuts, second: Cuts, rounds: int 
 class Trail:
     """What sliding remembers of each sample."""
 
-    latest: Cuts  # linearisation at the crossing kept
-    before: Cuts  # what the last success aimed at, which in turn holds a part of all cuts before it
+    latest: Cuts  # linearisation where the last jump met the boundary
+    before: Cuts  # what the last jump aimed at, which in turn holds a part of all cuts before it
     pace: Tensor  # share of the jump to be made
-    fresh: Tensor  # whether the crossing has moved since it was linearised
-    edge: Tensor  # whether to aim at the edge between both cuts
 
     @staticmethod
-    def begin(problem: Problem) -> Trail:
-        """Nothing linearised yet."""
-        latest, before = Cuts.none(problem.start), Cuts.none(problem.start)
-        yes = torch.ones(len(problem), dtype=torch.bool, device=problem.start.device)
-        return Trail(latest, before, torch.ones_like(problem.hair), yes, yes.clone())
-
-    def linearise(self, problem: Problem, best: Crossings, active: Tensor) -> None:
-        """Linearise the boundary anew at the crossings that have moved."""
-        rows = active[still(self.fresh[active])]
+    def begin(problem: Problem, crossings: Crossings, look: Look) -> Trail:
+        """The linearisation at the crossings, asked for where nobody has looked yet."""
+        latest, known = Cuts.none(problem.start), look.rival >= 0
+        rows = (crossings.found & known).nonzero()[:, 0]
+        latest.put(rows, Cuts.at(problem[rows], Sounding(crossings.points[rows], crossings.value[rows], look[rows])))
+        rows = still(crossings.found & ~known)
         if len(rows):
-            asked, points = problem[rows], best.points[rows]
-            values, gradients = asked.linearise(points)
-            level = (gradients * (points - asked.start)).flatten(1).sum(1) - values + asked.goal
-            self.latest.put(rows, Cuts(gradients, level))
+            asked, points = problem[rows], crossings.points[rows]
+            latest.put(rows, Cuts.at(asked, Sounding(points, *asked.look(points))))
+        before = Cuts(latest.gradient.clone(), latest.level.clone())
+        return Trail(latest, before, torch.ones_like(problem.hair))
 
     def aim(self, norm: Norm, active: Tensor) -> Cuts:
-        """Where the next jump goes: the latest cut, or the edge where it meets what the last success aimed at."""
+        """Where the next jump goes: near the edge where the latest cut meets what the last jump aimed at.
+
+        After failures in a row, to the latest cut alone.
+        """
         latest, before = self.latest[active], self.before[active]
-        share = nearest_to_both(norm, latest, before)
-        return latest.mixed(before, torch.where(self.edge[active], share, torch.ones_like(share)))
+        share = nearest_to_both(norm, latest, before).clamp(_LEAST_SHARE, 1 - _LEAST_SHARE)
+        return latest.mixed(before, torch.where(self.pace[active] > _EDGE_PACE, share, torch.ones_like(share)))
 
-    def learn(self, active: Tensor, aim: Cuts, shorter: Tensor) -> None:
-        """After a success, go on faster; after a failure leave the edge first, then slow down."""
-        self.before.put(active[shorter], aim[shorter])
-        pace, edge = self.pace[active], self.edge[active]
-        slower = torch.where(edge, pace, 0.4 * pace)
-        self.pace[active] = torch.where(shorter, (1.3 * pace).clamp(max=1), slower)
-        self.fresh[active] = shorter
-        self.edge[active] = shorter
+    def learn(self, active: Tensor, aim: Cuts, cut: Cuts, shorter: Tensor) -> None:
+        """Take in what a jump has told; go on faster after a success, slow down after a failure."""
+        sloping = (cut.gradient != 0).flatten(1).any(1)
+        self.before.put(active[sloping], aim[sloping])
+        self.latest.put(active[sloping], cut[sloping])
+        pace = self.pace[active]
+        self.pace[active] = torch.where(shorter, (1.3 * pace).clamp(max=1), 0.4 * pace)
 
 
-def _slide(problem: Problem, best: Crossings, steps: int) -> None:
-    trail, active = Trail.begin(problem), still(best.found)
+def _slide(problem: Problem, best: Crossings, look: Look, steps: int) -> None:
+    trail, active = Trail.begin(problem, best, look), still(best.found)
     for _ in range(steps):
         if len(active) == 0:
             return
-        trail.linearise(problem, best, active)
         asked, here, aim = problem[active], best[active], trail.aim(problem.norm, active)
         displacement = here.points - asked.start
         jump = displacement + per_sample(trail.pace[active], displacement) * (aim.foot(problem.norm) - displacement)
-        reached = reach(asked, here, jump, (aim.gradient * jump).flatten(1).sum(1))
+        reached, sounding = reach(asked, here, jump, (aim.gradient * jump).flatten(1).sum(1))
         gain = 1 - reached.length / here.length
-        trail.learn(active, aim, gain > _LEAST_SUCCESS)
+        trail.learn(active, aim, Cuts.at(asked, sounding), gain > _LEAST_SUCCESS)
         best.put(active, reached)
         going = (gain > _LEAST_GAIN) | ((gain <= _LEAST_SUCCESS) & (trail.pace[active] > _LEAST_PACE))
         active = active[still(going)]

@@ -52,7 +52,7 @@ class Attempt:
         better = other.crossings.length < (1 - _TIE) * self.crossings.length[index]
         self.raw[index] = torch.where(better, other.raw, self.raw[index])
         length = torch.where(better, other.crossings.length, torch.inf)
-        self.crossings.put(index, Crossings(other.crossings.points, length, other.crossings.value))
+        self.crossings.put(index, replace(other.crossings, length=length))
 
 
 @dataclass(frozen=True)
