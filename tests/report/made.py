@@ -97,6 +97,8 @@ class World:
         evidence: Of the check that failed.
         size: Samples in a unit.
         data: Hash of the data.
+        bounds: Of the model.
+        scaled: Whether pictures say what their black and white are.
         faulty: Checks of the audit that failed.
         few: How many samples bands and directions are asked about; all, where it is None.
     """
@@ -112,6 +114,8 @@ class World:
     size: int = 60
     data: str = "cd" * 32
     few: int | None = None
+    bounds: tuple[float, float] | None = (0.0, 1.0)
+    scaled: bool = False
     faulty: tuple[str, ...] = ("batch invariance",)
 
     def config(self):
@@ -124,7 +128,7 @@ class World:
             "seed": 0,
             "shape": list(self.shape),
             "classes": list(self.classes),
-            "bounds": [0.0, 1.0],
+            "bounds": self.bounds,
         }
 
     def units(self):
@@ -152,7 +156,8 @@ class World:
         blob = (-(side[None] ** 2 + side[:, None] ** 2) * 3).exp()
         start = (blob * (0.5 + 0.5 * draws) * 255).to(torch.uint8)
         added = (draws - 0.5).half() * 0.1
-        return {"id": chosen, "start": start, "l2_added": added, "linf_added": added.sign() * 0.03}
+        scale = {"low": torch.full([len(chosen)], -2.0), "high": torch.full([len(chosen)], 3.0)} if self.scaled else {}
+        return {"id": chosen, "start": start, "l2_added": added, "linf_added": added.sign() * 0.03, **scale}
 
     def margins_of(self, ids):
         """The same for the same ids in every world, times its strength."""

@@ -36,7 +36,12 @@ def test_a_section_of_ones_own_is_added(command, carry, small, tmp_path, monkeyp
     run = carry(world=small)
     ended = command("report", run.folder, "--sections", "sections_of_mine:MINE")
     assert ended.code == 0, ended.err
-    assert "My words." in (run.folder / "report.html").read_text("utf-8")
+    text = (run.folder / "report.html").read_text("utf-8")
+    assert "My words." in text
+    again = f"separatrix report {run.folder} --sections sections_of_mine:MINE"
+    assert again in text
+    assert command(*again.split()[1:]).code == 0
+    assert (run.folder / "report.html").read_text("utf-8") == text
 
 
 def test_bad_requests_are_one_line(command, carry, small, tmp_path):

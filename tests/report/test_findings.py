@@ -329,6 +329,20 @@ def test_of_several_audits_the_worst_counts(tmp_path):
     assert seen["audit-repeatability"].title == "The same answer twice"
 
 
+def test_one_error_is_told_once(tmp_path):
+    checks = ["eval mode", "logits", "repeatability", "logit noise", "precision"]
+    evidence = ["Fine.", *(f"KeyError: 'boom'. Advice {n}, and more." for n in range(3)), "TypeError: no. Advice."]
+    value, passed = [0.0, np.nan, np.nan, np.nan, np.nan], [True, False, False, False, False]
+    audit = {"id": -1, "check": checks, "value": value, "limit": 0.1, "passed": passed, "evidence": evidence}
+    seen = {name: each for name, each in found(tmp_path, {"audit": audit}).items() if name.startswith("audit-")}
+    assert verdicts(seen, "failed") == {"audit-errors", "audit-precision"}
+    assert verdicts(seen, "not asked") == {"audit-logits", "audit-repeatability", "audit-logit-noise"}
+    assert seen["audit-errors"].evidence.count("boom") == 1
+    assert "Advice" not in seen["audit-errors"].evidence
+    assert "Logits smooth to rounding" in seen["audit-errors"].evidence
+    assert not any("boom" in seen[name].evidence for name in verdicts(seen, "not asked"))
+
+
 def test_checks_of_others_are_shown_by_their_own_name(tmp_path):
     audit = {"id": -1, "check": "moon phase", "value": 0.2, "limit": 1.0, "passed": True, "evidence": "Full."}
     assert found(tmp_path, {"audit": audit})["audit-moon-phase"].title == "Moon phase"

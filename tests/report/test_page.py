@@ -146,6 +146,55 @@ def test_checks_of_half_a_run_have_passed_so_far(carry, tmp_path, small):
     assert "checks of model and measurements made so far passed." in Page(page([carry("x", world, 0.8)], tmp_path)).text
 
 
+@pytest.mark.parametrize(("scaled", "pictures"), [(True, 3), (False, 2)])
+def test_without_bounds_the_image_beyond_needs_a_scale(carry, tmp_path, small, scaled, pictures):
+    text = page([carry(world=replace(small, bounds=None, scaled=scaled))], tmp_path)
+    card = re.search(r'<div class="pictures">(.*?)</div>', text)[1]
+    assert card.count("<img") == pictures
+    assert ("in the image beyond it has its true size" in text) == scaled
+    assert ("the image beyond the boundary is not drawn" in text) != scaled
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"), [((6,), "input 6 dimensions"), ((1, 28, 28), "input 1 × 28 × 28 = 784 dimensions")]
+)
+def test_dimensions_are_whole_numbers(tmp_path, shape, words):
+    assert words in Page(page([open_run(tmp_path / "run", {"shape": list(shape)})], tmp_path)).text
+
+
+@pytest.mark.parametrize(
+    ("check", "planned", "words"),
+    [
+        (
+            "differentiable",
+            False,
+            "Not asked in this run. Questions that need gradients cannot be asked of this model:",
+        ),
+        ("accepted", False, "Not asked in this run. The audit shows why; the model is not one that can be measured:"),
+        ("accepted", True, "Not asked. The audit shows why; the model is not one that can be measured: Seen."),
+        ("eval mode", True, "No rows yet: 0 of 1 units are done."),
+    ],
+)
+def test_why_nothing_was_asked_is_said(carry, tmp_path, small, check, planned, words):
+    class Refused(World):
+        def work(self, unit):
+            evidence = {"check": [check], "passed": [False], "evidence": ["Seen."], "value": [1.0], "limit": [0.0]}
+            columns = [Column(name, "label") for name in ("id", *evidence)]
+            return Part({unit.name: as_table(columns, {"id": [-1], **evidence}, 1)})
+
+    world = Refused(samples=5, questions=("audit", "margins"))
+    run = open_run(tmp_path / "run", world.config())
+    units = [unit for unit in world.units() if unit.name == "audit" or (planned and unit.name == "margins")]
+    run = carry_out(run, units[:1], world.work, plan=units)
+    assert words in Page(page([run], tmp_path)).text
+
+
+def test_bands_of_what_is_no_picture_are_not_asked(carry, tmp_path, small):
+    text = page([carry(world=replace(small, shape=(12,), pictures=False))], tmp_path)
+    assert "Not asked in this run. The points are no pictures, which it may need." in text
+    assert "no pictures, which" not in page([carry("pictures", small)], tmp_path)
+
+
 def test_a_run_without_any_unit_is_a_page(tmp_path):
     text = page([open_run(tmp_path / "empty", {})], tmp_path)
     assert SPOILT not in text

@@ -124,10 +124,20 @@ def test_pictures_agree_with_points_and_ends():
 
 
 def test_pictures_without_bounds_span_all_greys():
-    _, tensors = asked(MARGINS, network(bounds=None), 7 * pictures(6) - 2)
+    points = 7 * pictures(6) - 2
+    _, tensors = asked(MARGINS, network(bounds=None), points)
     starts = tensors["start"].flatten(1)
     assert (starts.amin(1) == 0).all()
     assert (starts.amax(1) == 255).all()
+    shown = points[tensors["id"]].flatten(1)
+    close(tensors["low"], shown.amin(1))
+    close(tensors["high"], shown.amax(1))
+
+
+def test_pictures_of_one_grey_have_a_scale():
+    _, tensors = asked(MARGINS, known(affine(2, 64)), torch.full((2, 1, 8, 8), 3.0, dtype=torch.float64))
+    assert (tensors["low"] == 3).all()
+    assert (tensors["high"] > tensors["low"]).all()
 
 
 def test_large_pictures_are_reduced_by_means():

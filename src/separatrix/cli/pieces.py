@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,9 @@ def sections_and(names: tuple[str, ...]) -> tuple[Section, ...]:
 
     _import_from_here()
     others = installed("separatrix.sections", Section)
-    named = chosen(names, others, Section, "--sections")
-    return (*SECTIONS, *(section for section in others.values() if section not in named), *named)
+    loaded = chosen(names, others, Section, "--sections")
+    named = [replace(section, source=name) for name, section in zip(names, loaded, strict=True)]
+    return (*SECTIONS, *(section for section in others.values() if section not in loaded), *named)
 
 
 def _import_from_here() -> None:

@@ -20,7 +20,8 @@ from separatrix.tables import Rows
 PICTURED, LISTED = 6, 10
 """How many samples are shown behind a bar: as pictures, and as lines of a table."""
 
-_Stored = tuple[float, int, Tensor, Tensor]  # distance, id, picture, what is added
+_Scale = tuple[float, float]
+_Stored = tuple[float, int, Tensor, Tensor, _Scale | None]  # distance, id, picture, what is added, its black and white
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +94,19 @@ def _gallery(
     for place, label in enumerate(labels):
         cards = [card for margins in measured for card in _cards(margins, place, stored[margins.shown.letter])]
         bars.append(Bar(label, tuple(cards)))
-    pictured = any(card.pictures for bar in bars for card in bar.cards)
-    return Gallery(tuple(bars), _PICTURES if pictured else _LINES)
+    shown = [len(card.pictures) for bar in bars for card in bar.cards if card.pictures]
+    beyond = _BEYOND if shown and min(shown) == 3 else _NOT_BEYOND
+    return Gallery(tuple(bars), _PICTURES + beyond if shown else _LINES)
 
 
 _PICTURES = (
     f"Behind each bar are up to {PICTURED} samples of each run, the nearest of those whose pictures the run keeps; "
     f"where it keeps none, the {LISTED} nearest in words. "
     "What is added is drawn on a scale of its own (blue: darker, red: brighter; for colour images around mid-grey), so "
-    "that it can be seen at all; in the image beyond it has its true size."
+    "that it can be seen at all"
 )
+_BEYOND = "; in the image beyond it has its true size."
+_NOT_BEYOND = ". Where the run does not know the scale of a picture, the image beyond the boundary is not drawn."
 _LINES = f"Behind each bar are its {LISTED} nearest samples of each run. There are no pictures of them in the run."
 
 
@@ -132,14 +136,14 @@ def _classes(margins: Margins, row: int) -> tuple[str, str]:
 
 
 def _pictures(margins: Margins, row: int, entry: _Stored) -> tuple[Picture, ...]:
-    _, sample, start, added = entry
+    _, sample, start, added, scale = entry
     own, rival = _classes(margins, row)
     pictures = [
         Picture(image_uri(start), f"Sample {sample}, answered {own}"),
         Picture(added_uri(added), "What is added, on a scale of its own"),
     ]
-    if margins.shown.bounds:
-        beyond = beyond_uri(start, added, margins.shown.bounds)
+    if scale := scale or margins.shown.bounds:
+        beyond = beyond_uri(start, added, scale)
         pictures.append(Picture(beyond, f"Sample {sample} beyond the boundary, answered {rival}"))
     return tuple(pictures)
 
@@ -175,9 +179,16 @@ def _keep(
         held = kept.setdefault((norm, place), []) if place >= 0 else []
         if place < 0 or (len(held) == PICTURED and held[-1][0] <= length):
             continue
-        held.append((length, sample, start[row].clone(), added[row].clone()))
+        held.append((length, sample, start[row].clone(), added[row].clone(), _scale(part, row)))
         held.sort(key=lambda entry: entry[:2])
         del held[PICTURED:]
+
+
+def _scale(part: Mapping[str, Tensor], row: int) -> _Scale | None:
+    """What a picture's black and white stand for, where its run says so."""
+    low, high = (part.get(name) for name in ("low", "high"))
+    ends = None if low is None or high is None else (float(low[row]), float(high[row]))
+    return ends if ends and ends[0] < ends[1] else None
 
 
 def ranges(measured: Sequence[NDArray[np.float64]], bars: int = 24) -> Numbers:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from separatrix.report.finding import Finding as Finding
 from separatrix.report.findings_of_controls import of_controls
@@ -55,8 +58,33 @@ def _of_audit(shown: Shown) -> Iterator[Finding]:
         yield Finding("audit", "Audit of the model", "not asked", "", reason, 0)
         return
     samples = sum(len(unit.ids) for unit in shown.records if unit.name == "audit")
-    for check, looked in rows.groups("check").items():
-        yield _of_check(str(check), looked, samples)
+    found = [_of_check(str(check), looked, samples) for check, looked in rows.groups("check").items()]
+    errors = _errors(rows)
+    for error, checks in errors.items():
+        yield _of_error(error, [_title(check) for check in checks], samples)
+    raised = {_name(check) for checks in errors.values() for check in checks}
+    yield from (_unmade(finding) if finding.name in raised else finding for finding in found)
+
+
+def _errors(rows: Rows) -> dict[str, list[str]]:
+    """Errors that kept more than one check from being made, and those checks."""
+    broken = ~flags(rows["passed"]) & np.isnan(column(rows, "value"))
+    checks: dict[str, list[str]] = {}
+    for check, evidence in zip(rows["check"][broken].tolist(), rows["evidence"][broken].tolist(), strict=True):
+        named = checks.setdefault(str(evidence).partition(". ")[0].rstrip("."), [])
+        if str(check) not in named:
+            named.append(str(check))
+    return {error: named for error, named in checks.items() if len(named) > 1}
+
+
+def _of_error(error: str, titles: Sequence[str], samples: int) -> Finding:
+    evidence = f"{error}. The model raised that where it was asked for: {', '.join(titles)}. Mend it first."
+    title = "Answers without an error"
+    return Finding("audit-errors", title, "failed", f"{len(titles)} checks not made", evidence, samples)
+
+
+def _unmade(finding: Finding) -> Finding:
+    return replace(finding, verdict="not asked", value="", evidence="Not made: the model raised an error.", samples=0)
 
 
 def _of_check(check: str, rows: Rows, samples: int) -> Finding:
@@ -65,13 +93,21 @@ def _of_check(check: str, rows: Rows, samples: int) -> Finding:
     worst = min(range(len(rows)), key=lambda row: (bool(passed[row]), -_size(value, row)))
     found, limit = (number(float(column(rows, name)[worst])) for name in ("value", "limit"))
     return Finding(
-        name=f"audit-{check.replace(' ', '-')}",
-        title=_TITLES.get(check, check[:1].upper() + check[1:]),
+        name=_name(check),
+        title=_title(check),
         verdict="passed" if passed[worst] else "failed",
         value=f"{found} (limit {limit})",
         evidence=str(rows["evidence"][worst]),
         samples=samples,
     )
+
+
+def _name(check: str) -> str:
+    return f"audit-{check.replace(' ', '-')}"
+
+
+def _title(check: str) -> str:
+    return _TITLES.get(check, check[:1].upper() + check[1:])
 
 
 def _size(values: Numbers, row: int) -> float:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from separatrix.report.beside import median_row, same_samples
 from separatrix.report.numbers import median_of, number
 from separatrix.report.sections.margins import NORMS, margins_of
-from separatrix.report.shown import Numbers, Shown
+from separatrix.report.shown import Numbers, Shown, flags
 from separatrix.report.told import Section, Table
+from separatrix.runs.manifest import Manifest
 from separatrix.tables import Column
 
 LIMITS = (
@@ -25,6 +26,13 @@ LIMITS = (
     "All of it is about these samples. Nothing follows for inputs unlike them.",
 )
 """What none of the numbers say."""
+
+
+_UNACCEPTABLE = {"accepted": "The audit shows why; the model is not one that can be measured:"}
+_UNDIFFERENTIABLE = {
+    "differentiable": "Questions that need gradients cannot be asked of this model:",
+    **_UNACCEPTABLE,
+}
 
 
 def title(runs: Sequence[Shown]) -> str:
@@ -79,14 +87,18 @@ def facts(shown: Shown) -> dict[str, str]:
         "model": shown.model + (f", {_count(weights)} parameters" if weights is not None else ""),
         "data": shown.data,
         "samples": f"{samples} of {_count(whole_set)}" if whole_set is not None else samples,
-        "input": " × ".join(map(str, shown.shape))
-        + (f" = {number(shown.dim)} dimensions" if shown.shape else "not known"),
+        "input": _input(shown.shape),
         "bounds": f"{shown.bounds[0]:g} to {shown.bounds[1]:g}" if shown.bounds else "none known",
         "seed": str(config.get("seed", ", ".join(map(str, manifest.seeds)) or "none")),
         "begun": manifest.created.replace("T", " ").replace("+00:00", " UTC") or "not known",
         "version": f"separatrix {config.get('version', 'not known')}",
         "state": state(shown),
     }
+
+
+def _input(shape: Sequence[int]) -> str:
+    sides = [" × ".join(map(str, shape))] if len(shape) > 1 else []
+    return " = ".join([*sides, f"{math.prod(shape):,} dimensions"]) if shape else "not known"
 
 
 def state(shown: Shown) -> str:
@@ -106,9 +118,27 @@ def _remark(section: Section, shown: Shown) -> str:
     done, planned = shown.progress(section.question)
     if shown.rows(section.question) is None:
         if not planned:
-            return "Not asked in this run."
-        return f"No rows yet: {done:,} of {planned:,} units are done."
+            reason = _refused(shown, _UNDIFFERENTIABLE) or _no_pictures(shown)
+            return f"Not asked in this run. {reason}".rstrip()
+        refused = _refused(shown, _UNACCEPTABLE)
+        return f"Not asked. {refused}" if refused else f"No rows yet: {done:,} of {planned:,} units are done."
     return f"Partial: {done:,} of {planned:,} units are done; the numbers are about those." if done < planned else ""
+
+
+def _refused(shown: Shown, reasons: Mapping[str, str]) -> str:
+    """Why no question could be asked, in the words of the audit; empty where it saw no reason."""
+    rows = shown.rows("audit")
+    if rows is None or not {"check", "passed", "evidence"} <= rows.columns.keys():
+        return ""
+    told = zip(rows["check"].tolist(), flags(rows["passed"]), rows["evidence"].tolist(), strict=True)
+    found = {str(check): str(evidence) for check, passed, evidence in told if not passed}
+    return next((f"{words} {found[check]}" for check, words in reasons.items() if check in found), "")
+
+
+def _no_pictures(shown: Shown) -> str:
+    """Why questions about pictures were not asked, where others were; empty where points may be pictures."""
+    pictures = not shown.shape or (len(shown.shape) == 3 and shown.shape[0] in (1, 3))
+    return "" if pictures or "margins" not in shown.tables else "The points are no pictures, which it may need."
 
 
 def comparison(runs: Sequence[Shown]) -> str:
@@ -137,12 +167,19 @@ def _entry(column: Column) -> tuple[object, ...]:
     return (column.name, column.meaning or "–", column.kind, column.unit, column.norm)
 
 
-def provenance(runs: Sequence[Shown]) -> list[Table]:
-    """Where each run comes from: hashes, versions, hardware, times, and how to make this page again."""
-    return [_origin(shown, runs) for shown in runs]
+def provenance(runs: Sequence[Shown], sources: Sequence[str] = ()) -> list[Table]:
+    """Where each run comes from: hashes, versions, hardware, times, and how to make this page again.
+
+    Args:
+        runs: One run, or two.
+        sources: What a command line calls the sections that were added to the page.
+    """
+    again = ["separatrix", "report", *(str(each.run.folder) for each in runs)]
+    again += ["--sections", *sources] * bool(sources)
+    return [_origin(shown, shlex.join(again)) for shown in runs]
 
 
-def _origin(shown: Shown, runs: Sequence[Shown]) -> Table:
+def _origin(shown: Shown, again: str) -> Table:
     manifest = shown.run.manifest
     rows: list[tuple[object, ...]] = [
         ("folder", str(shown.run.folder)),
@@ -151,14 +188,20 @@ def _origin(shown: Shown, runs: Sequence[Shown]) -> Table:
         ("seeds", ", ".join(map(str, manifest.seeds)) or "none"),
         ("units", f"{len(shown.records):,} of {len(shown.units):,} done"),
         *((f"rows of {name}", f"{rows:,}") for name, rows in manifest.rows.items()),
-        ("time at work", f"{manifest.seconds:,.1f} s in {len(manifest.sessions):,} sessions"),
+        ("time at work", f"{manifest.seconds:,.1f} s{_killed(manifest)}"),
         ("begun, last written", f"{manifest.created}, {manifest.updated}"),
-        ("this page again", shlex.join(["separatrix", "report", *(str(each.run.folder) for each in runs)])),
+        ("this page again", again),
     ]
     for session in manifest.sessions[-1:]:
         rows.append(("versions", ", ".join(f"{name} {held}" for name, held in session.versions.items())))
         rows.append(("hardware", ", ".join(f"{name} {held}" for name, held in session.hardware.items() if held)))
     return Table(f"Run {shown.letter}".strip(), ("what", "value"), tuple(rows))
+
+
+def _killed(manifest: Manifest) -> str:
+    """Calls of which it is not known how long they took."""
+    killed = sum(session.seconds is None for session in manifest.sessions)
+    return f", without {killed} call{'s' if killed > 1 else ''} that did not come to an end" if killed else ""
 
 
 def _count(value: object) -> str:

@@ -32,9 +32,9 @@ def added_uri(added: Tensor) -> str:
     return _uri(signed(finite if bool(finite.any()) else finite + 1e-30))
 
 
-def beyond_uri(start: Tensor, added: Tensor, bounds: tuple[float, float]) -> str:
-    """What the picture then is; what leaves the bounds is cut to them for the screen."""
-    change = torch.nan_to_num(added.float(), posinf=0.0, neginf=0.0) / (bounds[1] - bounds[0])
+def beyond_uri(start: Tensor, added: Tensor, scale: tuple[float, float]) -> str:
+    """What the picture then is; what leaves the scale, from black to white, is cut to it for the screen."""
+    change = torch.nan_to_num(added.float(), posinf=0.0, neginf=0.0) / (scale[1] - scale[0])
     return _uri(pixels(start.float() / 255 + change))
 
 

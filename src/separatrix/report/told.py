@@ -187,6 +187,7 @@ class Section:
         tell: What it says of the runs that hold the table, one or two of them.
         required: Whether it has something to say only where there is the table.
         also: Names of other tables that it tells of besides.
+        source: How a command line names it, ``package.module:NAME``; empty for one that needs no naming.
     """
 
     question: str
@@ -194,3 +195,4 @@ class Section:
     tell: Callable[[Sequence[Shown]], Told]
     required: bool = True
     also: tuple[str, ...] = ()
+    source: str = ""

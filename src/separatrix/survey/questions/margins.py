@@ -82,9 +82,13 @@ def _pictures(bounds: tuple[float, float] | None, l2: BoundaryPoints, linf: Boun
         return {}
     rank = torch.linspace(0, len(order) - 1, min(_SHOWN, len(order)), dtype=torch.float64).round().long()
     shown = order[rank.to(order.device)]
+    starts = _reduced(l2.start[shown])
+    low, high = _scale(starts, bounds)
     return {
         "id": l2.ids[shown],
-        "start": _bytes(_reduced(l2.start[shown]), bounds),
+        "start": _bytes(starts, low, high),
+        "low": low,
+        "high": high,
         "l2_added": _reduced(l2.perturbation[shown]).half(),
         "linf_added": _reduced(linf.perturbation[shown]).half(),
     }
@@ -98,13 +102,17 @@ def _reduced(pictures: Tensor) -> Tensor:
     return pictures if scale == 1 else interpolate(pictures, size=size, mode="area")
 
 
-def _bytes(pictures: Tensor, bounds: tuple[float, float] | None) -> Tensor:
-    """Pictures as bytes, 0 and 255 at the bounds; without bounds, at each picture's own least and greatest value."""
+def _scale(pictures: Tensor, bounds: tuple[float, float] | None) -> tuple[Tensor, Tensor]:
+    """What is shown black and what is shown white ``(k,)`` each: the bounds, or each picture's own extremes."""
     flat = pictures.flatten(1)
     least = flat.amin(1) if bounds is None else torch.full_like(flat[:, 0], bounds[0])
     greatest = flat.amax(1) if bounds is None else torch.full_like(flat[:, 0], bounds[1])
-    reach = (greatest - least).where(greatest > least, 1)
-    shares = (pictures - per_sample(least, pictures)) / per_sample(reach, pictures)
+    return least, greatest.where(greatest > least, least + 1)
+
+
+def _bytes(pictures: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Pictures as bytes, 0 at the low end of the scale and 255 at its high end."""
+    shares = (pictures - per_sample(low, pictures)) / per_sample(high - low, pictures)
     return (255 * shares).round().clamp(0, 255).to(torch.uint8)
 
 
