@@ -155,6 +155,17 @@ def test_words_stand_out_from_what_is_behind_them(whole, visit, scheme):
     assert page.evaluate(CONTRAST) == []
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_failed_checks_look_unlike_other_numbers(whole, visit, scheme):
+    page = visit(whole, scheme=scheme)
+    colour = "element => getComputedStyle(element).color"
+    alarm, plain = (page.locator(f".tiles {name}").first.evaluate(colour) for name in (".alarm", ".run-a"))
+    assert alarm != plain
+    assert page.locator(".warning").bounding_box()["y"] < page.locator(".headline").bounding_box()["y"]
+    page.locator(".warning a").click()
+    assert page.evaluate("location.hash") == "#section-1"
+
+
 def test_light_and_dark_follow_the_reader(whole, visit):
     paper = "getComputedStyle(document.body).backgroundColor"
     ink = "getComputedStyle(document.querySelector('#margins-l2 .wide text')).fill"

@@ -9,9 +9,10 @@ import pytest
 import torch
 from matplotlib.axes import Axes
 from tests.report.conftest import EVIL
-from tests.report.made import World
+from tests.report.made import COLUMNS, World
 
 from separatrix.report import SECTIONS, Figure, Section, Table, Told, write_report
+from separatrix.report.numbers import percents, share_of
 from separatrix.runs import Part, Unit, carry_out, open_run
 from separatrix.tables import Column, as_table
 
@@ -193,6 +194,73 @@ def test_bands_of_what_is_no_picture_are_not_asked(carry, tmp_path, small):
     text = page([carry(world=replace(small, shape=(12,), pictures=False))], tmp_path)
     assert "Not asked in this run. The points are no pictures, which it may need." in text
     assert "no pictures, which" not in page([carry("pictures", small)], tmp_path)
+
+
+class Unreached(World):
+    """No boundary anywhere."""
+
+    def margins_of(self, ids):
+        own, l2 = super().margins_of(ids)
+        return own, np.full_like(l2, np.inf)
+
+
+def test_where_no_boundary_was_found_words_stand_for_drawings(carry, tmp_path):
+    text = page([carry(world=Unreached(samples=60, pictures=False))], tmp_path)
+    read = Page(text)
+    assert SPOILT not in text
+    assert "In ℓ2 no boundary was found for any of the 60 samples" in read.text
+    assert 'id="margins-l2"' not in text
+    assert 'id="classes-l2"' not in text
+    for words in ("Dashed: the median.", ": 0 samples", "0 to 1.00", "nearest in band", "Too few samples"):
+        assert words not in read.text
+    assert "In no band of frequencies was a boundary found for half of the samples." in read.text
+    assert re.search(r"No boundary was found in random subspaces of \d+ dimensions for half of the samples", read.text)
+
+
+def test_a_dashed_line_is_told_of_where_it_is_drawn(whole, carry, tmp_path, small):
+    class Half(World):
+        def margins_of(self, ids):
+            own, l2 = super().margins_of(ids)
+            return own, np.where(ids % 3 == 0, l2, np.inf)
+
+    assert "Dashed: the median." in whole.read_text("utf-8")
+    text = page([carry(world=Half(samples=60, questions=("margins",), pictures=False))], tmp_path)
+    assert 'id="margins-l2"' in text
+    assert "Dashed: the median." not in text
+
+
+def test_curves_begin_at_accuracy_and_say_their_radii(carry, tmp_path):
+    class Pixels(World):
+        """Radii as a survey asks them: none of them 0."""
+
+        def work(self, unit):
+            part = super().work(unit)
+            if unit.name != "robustness":
+                return part
+            table = part.tables["robustness"]
+            rows = table.to_pydict()
+            linf = max(radius for radius, norm in zip(rows["radius"], rows["norm"], strict=True) if norm == "ℓ∞")
+            rows["radius"] = [
+                (1 + r / linf * 3) / 255 if n == "ℓ∞" else 1 + r
+                for r, n in zip(rows["radius"], rows["norm"], strict=True)
+            ]
+            return Part({"robustness": as_table(COLUMNS["robustness"], rows, table.num_rows)})
+
+    read = Page(
+        page([carry("with", Pixels(samples=60, questions=("margins", "robustness"), pictures=False))], tmp_path)
+    )
+    right = percents(share_of((np.arange(60) % 9 != 4).astype(float)))
+    assert f"bound from margins 0 {right} {right} {right}" in read.text
+    assert "0.00980 (2.5/255)" in read.text
+    assert "Dotted: the bound from margins." in read.text
+    alone = Page(page([carry("alone", Pixels(samples=60, questions=("robustness",)))], tmp_path))
+    assert "Dotted" not in alone.text
+
+
+def test_bands_are_counted_as_they_are(whole):
+    text = Page(whole.read_text("utf-8")).text
+    assert re.search(r"nearest in band \d+, of 14 from 0 \(the lowest\) to 13 \(the highest\)", text)
+    assert "16.0" not in text
 
 
 def test_a_run_without_any_unit_is_a_page(tmp_path):

@@ -18,6 +18,7 @@ from separatrix.boundary import percentile
 from separatrix.runs import read_run
 from separatrix.survey.gate import intervals, judge, parse, read_rules, require_whole
 from separatrix.survey.gate.evaluation import verdict
+from separatrix.survey.gate.output import as_junit, as_line, shown
 from separatrix.survey.gate.rules import COMPARISONS
 from separatrix.tables import Rows
 
@@ -233,8 +234,28 @@ def test_findings_that_failed_are_counted(run, findings):
     judged = asked(run, "audit.failed <= 0")
     assert (judged.verdict, judged.measured.estimate.value) == ("fails", 1.0)
     assert judged.measured.note == "1 of 3 checks were not asked"
+    assert "2 checks made" in as_line(judged)
     findings[1] = replace(findings[1], verdict="passed")
     assert asked(run, "audit.failed <= 0").verdict == "holds"
+
+
+def test_what_is_told_is_no_check_and_what_is_undecided_is_told(run, findings):
+    findings[:] = [Finding(name, verdict) for name, verdict in zip("abc", ("passed", "told", "undecided"), strict=True)]
+    judged = asked(run, "audit.failed <= 0")
+    assert (judged.verdict, judged.measured.rows) == ("holds", 2)
+    assert judged.measured.note == "1 of them undecided: more samples would tell"
+
+
+def test_a_line_stands_once_in_each_case(run):
+    verdicts = judge(
+        run, [parse(f"{quantity} >= 1") for quantity in ("median(margins.l2)", "accuracy", "p99(margins.l2)")]
+    )
+    assert {one.verdict for one in verdicts} == {"holds", "fails", "undecided"}
+    for allowed in (False, True):
+        text = as_junit(verdicts, run="x", confidence=0.95, warnings=(), allow_undecided=allowed).decode()
+        text = text.replace("&gt;", ">")
+        assert [text.count(as_line(one)) for one in verdicts] == [1, 1, 1]
+        assert [text.count(shown(one)) for one in verdicts] == [1, 1, 1]
 
 
 def test_the_findings_are_those_of_the_report(run):
@@ -243,7 +264,7 @@ def test_the_findings_are_those_of_the_report(run):
     verdicts = [finding.verdict for finding in findings(run)]
     judged = asked(run, "audit.failed <= 0")
     assert judged.measured.estimate.value == verdicts.count("failed")
-    assert judged.measured.rows == len(verdicts) - verdicts.count("not asked") > 0
+    assert judged.measured.rows == len(verdicts) - verdicts.count("not asked") - verdicts.count("told") > 0
 
 
 def test_an_audit_that_was_not_asked_has_not_passed(tmp_path, findings):

@@ -112,16 +112,16 @@ def curves(
         at, values = curve.at[finite], curve.values[finite]
         if curve.low is not None and curve.high is not None:
             _range(axes, curve, at, np.minimum(curve.low[finite], top), np.minimum(curve.high[finite], top))
-        style = curve.line or "none"
-        axes.plot(at, values, linestyle=style, marker=curve.marker, color=curve.colour, label=curve.label)
+        style, label = curve.line or "none", curve.label if len(at) else ""
+        axes.plot(at, values, linestyle=style, marker=curve.marker, color=curve.colour, label=label)
     axes.set(xlabel=label, ylabel=height)
     if "y" not in logarithmic:
         axes.set_ylim(bottom=0)
-    for name in logarithmic:
+    for name in logarithmic.replace("y", "") if top <= 0 else logarithmic:
         _spread(axes, name)
     if whole:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if any(curve.label for curve in drawn):
+    if any(curve.label and np.isfinite(curve.values).any() for curve in drawn):
         axes.legend(loc="best")
 
 

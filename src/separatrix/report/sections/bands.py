@@ -40,7 +40,14 @@ def unrestricted(shown: Shown, table: str) -> float:
 
 def _tell(runs: Sequence[Shown]) -> Told:
     highlights = tuple(sentence for shown in runs if (sentence := _nearest(shown)))
+    if not any_found(runs, "bands"):
+        return Told((_MEANING, *highlights), highlights=highlights)
     return Told((_MEANING,), figures=(_figure(runs),), highlights=highlights)
+
+
+def any_found(runs: Sequence[Shown], table: str) -> bool:
+    """Whether a boundary was found for any sample, so that there is something to draw."""
+    return any(bool(np.isfinite(reached(shown, table)).any()) for shown in runs)
 
 
 def _by_band(shown: Shown) -> tuple[Numbers, Numbers, list[Numbers]]:
@@ -103,7 +110,7 @@ def _rows(runs: Sequence[Shown]) -> tuple[tuple[object, ...], ...]:
     return tuple(
         (
             band,
-            number(next(each[band][0] for each in found if band in each)),
+            int(next(each[band][0] for each in found if band in each)),
             *(cell for shown, each in zip(runs, found, strict=True) for cell in _cells(shown, each.get(band))),
         )
         for band in sorted(set().union(*found))
@@ -124,12 +131,14 @@ def _nearest(shown: Shown) -> str:
     bands, dims, margins = _by_band(shown)
     medians = [median_of(each) for each in margins]
     near = min(range(len(bands)), key=lambda place: np.nan_to_num(medians[place].value, nan=np.inf))
+    if not math.isfinite(medians[near].value):
+        return f"{shown.lead}In no band of frequencies was a boundary found for half of the samples."
     chance = unrestricted(shown, "bands") * math.sqrt(shown.dim / dims[near])
     beside = f", {number(medians[near].value / chance)} times what chance predicts" if chance > 0 else ""
-    place = f"band {bands[near]:.0f} of {int(bands[-1])} (0: the lowest frequencies)"
+    place = f"band {bands[near]:.0f}, of {len(bands)} from {bands[0]:.0f} (the lowest) to {bands[-1]:.0f} (the highest)"
     return (
-        f"{shown.lead}Among the bands of frequencies the boundary is nearest in {place}: median {medians[near]} in "
-        f"ℓ2{beside}."
+        f"{shown.lead}Among the bands of frequencies the boundary is nearest in {place}: median {medians[near]} "
+        f"in ℓ2{beside}."
     )
 
 

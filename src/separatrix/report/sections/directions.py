@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.plots.overlaid import Curve, curves
 from separatrix.report.drawing import plain_text
 from separatrix.report.numbers import median_of, number, percent, percentile_of
-from separatrix.report.sections.bands import reached, unrestricted
+from separatrix.report.sections.bands import any_found, reached, unrestricted
 from separatrix.report.shown import Numbers, Shown, whole
 from separatrix.report.told import Figure, Section, Table, Told
 
@@ -42,7 +42,10 @@ def _tell(runs: Sequence[Shown]) -> Told:
         "Dots and bars: median and the range from 5 to 95 % of the samples. Dotted: √(d/m) times the unrestricted "
         "median of the same samples.",
     )
-    return Told((_MEANING,), figures=(figure,), highlights=tuple(filter(None, (_spoken([shown]) for shown in runs))))
+    highlights = tuple(filter(None, (_spoken([shown]) for shown in runs)))
+    if not any_found(runs, "directions"):
+        return Told((_MEANING, *highlights), highlights=highlights)
+    return Told((_MEANING,), figures=(figure,), highlights=highlights)
 
 
 def _groups(shown: Shown) -> list[tuple[str, int, Numbers]]:
@@ -101,10 +104,12 @@ def _spoken(runs: Sequence[Shown]) -> str:
 
 def _compared(shown: Shown, kind: str, m: int, values: Numbers) -> str:
     chance, median = _chance(shown, m), median_of(values)
+    where = "along random directions" if m == 1 else f"in random subspaces of {m:,} dimensions"
+    if not math.isfinite(median.value):
+        return f"{shown.lead}No boundary was found {where} for half of the samples or more."
     if not chance > 0:
         return ""
     ratio = number(median.value / chance)
-    where = "along random directions" if m == 1 else f"in random subspaces of {m} dimensions"
     return f"{shown.lead}The median margin {where} is {median} in ℓ2, {ratio} times what chance predicts."
 
 

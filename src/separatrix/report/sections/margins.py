@@ -43,9 +43,11 @@ def held(shown: Shown) -> Rows:
 def _tell(runs: Sequence[Shown]) -> Told:
     norms = [norm for norm in NORMS if any(norm in held(shown).columns for shown in runs)]
     by_class = _by_class(runs, norms)
-    few = () if by_class else (f"Too few samples for margins by class: no two classes have {_LEAST} of them.",)
+    nowhere = _nowhere(runs, norms)
+    enough = by_class or len(nowhere) == len(norms)
+    few = () if enough else (f"Too few samples for margins by class: no two classes have {_LEAST} of them.",)
     return Told(
-        paragraphs=(_meaning(runs, norms), *few),
+        paragraphs=(_meaning(runs, norms), *few, *nowhere),
         tables=tuple(_numbers(runs, norms)),
         figures=(*_distributions(runs, norms), *by_class, *_beyond(runs, norms)),
         tiles=tuple(_tiles(runs, norms)),
@@ -105,12 +107,27 @@ def _tiles(runs: Sequence[Shown], norms: Sequence[str]) -> list[Tile]:
 
 def _distributions(runs: Sequence[Shown], norms: Sequence[str]) -> list[Figure]:
     measured, labels = {}, {}
-    for norm in norms:
+    drawn = [norm for norm in norms if _any_found(runs, norm)]
+    for norm in drawn:
         edges = ranges([distances(held(shown), norm) for shown in runs])
         measured[norm] = [Margins(shown, norm, held(shown), edges) for shown in runs]
         labels[norm] = _bar_labels(measured[norm], edges)
     behind = galleries(measured, labels)
-    return [_distribution(runs, norm, measured[norm], behind[norm]) for norm in norms]
+    return [_distribution(runs, norm, measured[norm], behind[norm]) for norm in drawn]
+
+
+def _any_found(runs: Sequence[Shown], norm: str) -> bool:
+    return any(bool(np.isfinite(distances(held(shown), norm)).any()) for shown in runs)
+
+
+def _nowhere(runs: Sequence[Shown], norms: Sequence[str]) -> list[str]:
+    """In which norms there is nothing to draw, in words."""
+    count = " and ".join(dict.fromkeys(f"{len(held(shown)):,}" for shown in runs))
+    names = [NORMS[norm] for norm in norms if not _any_found(runs, norm)]
+    return [
+        f"In {name} no boundary was found for any of the {count} samples: there are no margins to draw."
+        for name in names
+    ]
 
 
 def _bar_labels(measured: Sequence[Margins], edges: Numbers) -> list[str]:
@@ -154,9 +171,13 @@ def _distribution(runs: Sequence[Shown], norm: str, measured: Sequence[Margins],
                 for place, (low, high) in enumerate(pairwise(edges))
             ),
         ),
-        " ".join(_in_words(m, medians[m.shown.name]) for m in measured) + " Dashed: the median.",
+        " ".join(_in_words(m, medians[m.shown.name]) for m in measured) + _dashed(list(medians.values())),
         gallery,
     )
+
+
+def _dashed(medians: Sequence[Estimate]) -> str:
+    return " Dashed: the median." if any(np.isfinite(median.value) for median in medians) else ""
 
 
 def _in_words(margins: Margins, median: Estimate) -> str:
@@ -172,7 +193,11 @@ def _in_words(margins: Margins, median: Estimate) -> str:
 
 def _by_class(runs: Sequence[Shown], norms: Sequence[str]) -> list[Figure]:
     found = {norm: [(shown, _class_medians(shown, norm)) for shown in runs] for norm in norms}
-    enough = {norm: each for norm, each in found.items() if any(len(medians) > 1 for _, medians in each)}
+    enough = {
+        norm: each
+        for norm, each in found.items()
+        if _any_found(runs, norm) and any(len(medians) > 1 for _, medians in each)
+    }
     return [_classes_figure(norm, each, _unit(runs, norm)) for norm, each in enough.items()]
 
 
@@ -294,7 +319,7 @@ def _highlights(shown: Shown, norms: Sequence[str]) -> list[str]:
 def _extremes(shown: Shown, norm: str) -> str:
     """The classes nearest to their boundary and farthest from it, in words."""
     medians = list(_class_medians(shown, norm).items())
-    if len(medians) < 2:
+    if len(medians) < 2 or not np.isfinite(medians[0][1].value):
         return ""
     (near, low), (far, high) = medians[0], medians[-1]
     return (

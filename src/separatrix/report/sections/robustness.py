@@ -37,13 +37,16 @@ def _tell(runs: Sequence[Shown]) -> Told:
 
 
 def _robust(shown: Shown, norm: str) -> Attacked:
-    """Robust accuracy by method and radius, in one norm."""
+    """Robust accuracy by method and radius, in one norm; at radius 0 it is accuracy."""
     rows = shown.held("robustness").where("norm", norm)
     labels = shown.labels_of(whole(rows["id"]))
-    robust = np.where(labels >= 0, (whole(rows["own"]) == labels) & ~flags(rows["fooled"]), np.nan).astype(float)
+    right = np.where(labels >= 0, whole(rows["own"]) == labels, np.nan).astype(float)
+    robust = np.where(flags(rows["fooled"]), np.minimum(right, 0.0), right)
     radius, found = numbers(rows["radius"]), {}
     for name in rows.values("method"):
         of_method = rows["method"] == name
+        attacked = np.flatnonzero(of_method)
+        found[str(name), 0.0] = share_of(right[attacked[np.unique(rows["id"][attacked], return_index=True)[1]]])
         for size in np.unique(radius[of_method & np.isfinite(radius)]):
             found[str(name), float(size)] = share_of(robust[of_method & (radius == size)])
     return found
@@ -70,7 +73,8 @@ def _figure(runs: Sequence[Shown], norm: str, place: int, found: dict[int, Attac
         f"Robust accuracy against the radius in {norm}. {spoken}",
         partial(curves, drawn=drawn, label=f"radius, {norm}, {unit}", height="robust accuracy, % (upper bound)"),
         _table(runs, norm, found, radii, unit),
-        "Shade: Wilson's interval at 95 %. Dotted: the bound from margins.",
+        "Shade: Wilson's interval at 95 %."
+        + " Dotted: the bound from margins." * any(curve.line == ":" for curve in drawn),
     )
 
 
@@ -104,7 +108,10 @@ def _table(runs: Sequence[Shown], norm: str, found: dict[int, Attacked], radii: 
     bounds = {shown.place: _bound(shown, norm, radii) for shown in runs}
     held = [(found[shown.place], bounds[shown.place]) for shown in runs]
     rows = [
-        (number(radius), *(cell for each, bound in held for cell in _cells(methods, each, bound, place, radius)))
+        (
+            _radius(runs, norm, radius),
+            *(cell for each, bound in held for cell in _cells(methods, each, bound, place, radius)),
+        )
         for place, radius in enumerate(radii.tolist())
     ]
     counts = " and ".join(dict.fromkeys(f"{s.count:,}" for each in found.values() for s in each.values()))
@@ -117,6 +124,14 @@ def _cells(methods: Sequence[str], found: Attacked, bound: Sequence[Estimate], p
     return [*attacked, percents(bound[place]) if bound else "–"]
 
 
+def _radius(runs: Sequence[Shown], norm: str, radius: float) -> str:
+    """A radius in words; in parts of 255 too where inputs run from 0 to 1."""
+    parts = round(4 * 255 * radius) / 4
+    pixels = norm == "ℓ∞" and all(shown.bounds == (0.0, 1.0) for shown in runs)
+    exact = pixels and radius > 0 and abs(255 * radius - parts) < 0.005 * parts
+    return f"{number(radius)} ({parts:g}/255)" if exact else number(radius)
+
+
 def _spoken(shown: Shown, norm: str, found: Attacked) -> str:
     """Robust accuracy at the middle radius of the strongest attack, in words."""
     method = next((name for name in ("PGD", "FGSM") if any(name == key for key, _ in found)), "")
@@ -125,8 +140,9 @@ def _spoken(shown: Shown, norm: str, found: Attacked) -> str:
         return ""
     radius = radii[len(radii) // 2]
     share, unit = found[method, radius], shown.unit_of("robustness", "radius")
+    size = _radius([shown], norm, radius)
     return (
-        f"{shown.lead}Under {method} with {norm} radius {number(radius)} {unit}, {percents(share)} of {share.count:,} "
+        f"{shown.lead}Under {method} with {norm} radius {size} {unit}, {percents(share)} of {share.count:,} "
         "samples are still answered correctly (upper bound)."
     )
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Verdict = Literal["holds", "fails", "undecided"]
 
+CHECKS = "checks"
+"""Unit of what counts findings instead of rows."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -213,14 +216,15 @@ def _right(held: Held, tables: Tables) -> tuple[Mask, Mask]:
 def _failed(tables: Tables) -> Measured:
     """How many findings failed; where no audit was asked, that none failed proves nothing, and is refused."""
     tables["audit"]
-    found = findings_of(tables.run)
+    found = tuple(finding for finding in findings_of(tables.run) if finding.verdict != "told")
     asked = [finding for finding in found if finding.verdict != "not asked"]
-    failed = sum(finding.verdict == "failed" for finding in asked)
+    failed, undecided = (sum(finding.verdict == which for finding in asked) for which in ("failed", "undecided"))
     silent = len(found) - len(asked)
-    note = f"{silent} of {len(found)} checks were not asked" if silent else ""
-    column = Column("audit.failed", "count", "checks")
+    notes = [f"{silent} of {len(found)} checks were not asked"] * bool(silent)
+    notes += [f"{undecided} of them undecided: more samples would tell"] * bool(undecided)
+    column = Column("audit.failed", "count", CHECKS)
     estimate = intervals.exact(float(failed)) if asked else intervals.unknown(0.0)
-    return Measured(estimate, column, 0, len(asked), interval=False, note=note)
+    return Measured(estimate, column, 0, len(asked), interval=False, note="; ".join(notes))
 
 
 def findings_of(run: Run) -> tuple[Finding, ...]:

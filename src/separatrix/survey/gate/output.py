@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from separatrix.survey.gate.evaluation import Judged, Measured
+from separatrix.survey.gate.evaluation import CHECKS, Judged, Measured
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold."""
@@ -76,13 +76,13 @@ def _add_case(suite: ElementTree.Element, judged: Judged, confidence: float, all
     name = judged.rule.text or str(judged.rule)
     attributes = {"classname": "separatrix.check", "name": name, "time": 0}
     case = ElementTree.SubElement(suite, "testcase", _attributes(attributes))
-    line, message = as_line(judged, confidence), {"message": shown(judged, confidence)}
+    line, message = _clean(as_line(judged, confidence)), {"message": f"{judged.verdict}: {_number(judged.measured)}"}
     if judged.verdict == "undecided" and allow_undecided:
-        ElementTree.SubElement(case, "skipped", _attributes(message))
+        ElementTree.SubElement(case, "skipped", _attributes(message)).text = line
     elif judged.verdict != "holds":
-        kind = {"type": judged.verdict}
-        ElementTree.SubElement(case, "failure", _attributes({**message, **kind})).text = _clean(line)
-    ElementTree.SubElement(case, "system-out").text = _clean(line)
+        ElementTree.SubElement(case, "failure", _attributes({**message, "type": judged.verdict})).text = line
+    else:
+        ElementTree.SubElement(case, "system-out").text = line
 
 
 def _entry(judged: Judged) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _interval(measured: Measured, confidence: float) -> str:
 
 def _asked(measured: Measured) -> str:
     if not measured.samples:
-        return f"{measured.rows:,} rows"
+        return f"{measured.rows:,} {'checks made' if measured.column.unit == CHECKS else 'rows'}"
     samples = f"{measured.samples:,} samples asked"
     return samples if measured.rows == measured.samples else f"{samples}, {measured.rows:,} rows"
 
