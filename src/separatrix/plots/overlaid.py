@@ -112,8 +112,8 @@ def curves(
         at, values = curve.at[finite], curve.values[finite]
         if curve.low is not None and curve.high is not None:
             _range(axes, curve, at, np.minimum(curve.low[finite], top), np.minimum(curve.high[finite], top))
-        style, label = curve.line or "none", curve.label if len(at) else ""
-        axes.plot(at, values, linestyle=style, marker=curve.marker, color=curve.colour, label=label)
+        style, named = curve.line or "none", curve.label if len(at) else ""
+        axes.plot(at, values, linestyle=style, marker=curve.marker, color=curve.colour, label=named)
     axes.set(xlabel=label, ylabel=height)
     if "y" not in logarithmic:
         axes.set_ylim(bottom=0)

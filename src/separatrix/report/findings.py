@@ -78,7 +78,7 @@ def _errors(rows: Rows) -> dict[str, list[str]]:
 
 
 def _of_error(error: str, titles: Sequence[str], samples: int) -> Finding:
-    evidence = f"{error}. The model raised that where it was asked for: {', '.join(titles)}. Mend it first."
+    evidence = f"{error}. The model raised that where it was asked for: {'; '.join(titles)}. Mend it first."
     title = "Answers without an error"
     return Finding("audit-errors", title, "failed", f"{len(titles)} checks not made", evidence, samples)
 

@@ -63,7 +63,7 @@ def _warning(shown: Shown, points: Sequence[Point]) -> str:
     if not failed:
         return ""
     numbers = "the numbers below are doubtful" if shown.rows("margins") is not None else "whatever is below is doubtful"
-    return f"{shown.lead}{len(failed)} of {made} checks failed, and {numbers}: {', '.join(failed)}."
+    return f"{shown.lead}{len(failed)} of {made} checks failed, and {numbers}: {'; '.join(failed)}."
 
 
 def _sentence(shown: Shown, points: Sequence[Point]) -> str:
@@ -77,7 +77,7 @@ def _sentence(shown: Shown, points: Sequence[Point]) -> str:
     words = [f"{lack[:1].upper()}{lack[1:]}."] * bool(lack)
     what, so_far = "measurements" if lack else "model and measurements", "" if shown.complete else " so far"
     if open_:
-        words.append(f"None of {len(made)} checks of {what} failed{so_far}; undecided: {', '.join(open_)}.")
+        words.append(f"None of {len(made)} checks of {what} failed{so_far}; undecided: {'; '.join(open_)}.")
     elif made:
         words.append(f"All {len(made)} checks of {what} made{so_far} passed.".replace(" made passed", " passed"))
     return shown.lead + " ".join(words) if words else ""
