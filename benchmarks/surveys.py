@@ -29,12 +29,13 @@ from separatrix.classifier import Classifier
 from separatrix.data import DataSet, load_data
 from separatrix.data.synthetic import two_class
 from separatrix.randomness import uniform
-from separatrix.survey import QUESTIONS, Processes, survey
-from separatrix.survey.questions import MARGINS
+from separatrix.survey import Processes, survey
+from separatrix.survey.questions import AUDIT, CONTROLS, DIRECTIONS, MARGINS
 from separatrix.survey.running import REPORT
 
 RESULTS = Path(__file__).parent / "results" / "surveys.json"
 COUNTS = (1_000, 10_000, 100_000)
+LARGE = (AUDIT, MARGINS, CONTROLS, DIRECTIONS)
 CPU = torch.device("cpu")
 
 
@@ -104,9 +105,9 @@ def synthetic(samples: int) -> tuple[Classifier, DataSet]:
 def one_large(samples: int, folder: str) -> None:
     """What ``large`` runs: prints its measurements as JSON."""
     model, data = synthetic(samples)
-    survey(model, data, out=f"{folder}/warm", questions=QUESTIONS, samples=64)
+    survey(model, data, out=f"{folder}/warm-{samples}", questions=LARGE, samples=64)
     before, start = _peak(), time.perf_counter()
-    run = survey(model, data, out=f"{folder}/{samples}", questions=QUESTIONS, samples=samples)
+    run = survey(model, data, out=f"{folder}/{samples}", questions=LARGE, samples=samples)
     entries = {"samples": samples, "seconds": time.perf_counter() - start, "grown": _peak() - before}
     entries |= {"rows": run.manifest.rows, "report": (run.folder / REPORT).stat().st_size}
     print(json.dumps(entries))
