@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from torch import Tensor
 
 from separatrix.classifier import Classifier
@@ -28,7 +30,7 @@ def ask(model: Classifier, points: Tensor, ids: Tensor, seed: int) -> Answered:
     values, evidence = zip(*outcomes, strict=True)
     passed = [value <= check.limit for check, value in zip(CHECKS, values, strict=True)]
     told = [
-        words if sound else f"{words} {check.harm}"
+        words if sound or math.isnan(value) else f"{words} {check.harm}"
         for check, words, sound in zip(CHECKS, evidence, passed, strict=True)
     ]
     columns = {"id": [-1] * len(CHECKS), "check": [check.name for check in CHECKS], "value": list(values)}
