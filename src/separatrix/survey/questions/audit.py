@@ -31,7 +31,7 @@ def ask(model: Classifier, points: Tensor, ids: Tensor, seed: int) -> Answered:
     passed = [value <= check.limit for check, value in zip(CHECKS, values, strict=True)]
     told = [
         words if sound or math.isnan(value) else f"{words} {check.harm}"
-        for check, words, sound in zip(CHECKS, evidence, passed, strict=True)
+        for check, words, sound, value in zip(CHECKS, evidence, passed, values, strict=True)
     ]
     columns = {"id": [-1] * len(CHECKS), "check": [check.name for check in CHECKS], "value": list(values)}
     return Answered(columns | {"limit": [float(check.limit) for check in CHECKS], "passed": passed, "evidence": told})
