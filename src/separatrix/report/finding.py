@@ -15,9 +15,6 @@ from separatrix.tables import Rows
 
 Flags = NDArray[np.bool_]
 
-NORMS = {"l2": "ℓ2", "linf": "ℓ∞"}
-"""Norms as columns call them, and as they are written."""
-
 ENOUGH = 20
 """Samples of which a single one may fail a check; of fewer it decides nothing, unless it is certain evidence."""
 
@@ -108,7 +105,7 @@ def rows_with(shown: Shown, table: str, *columns: str) -> Rows | None:
     return rows if rows is not None and set(columns) <= rows.columns.keys() else None
 
 
-def margins_of(shown: Shown, norm: str, ids: NDArray[np.int64]) -> Numbers:
+def margins_by_id(shown: Shown, norm: str, ids: NDArray[np.int64]) -> Numbers:
     """Each sample's margin, by id; NaN where it was not measured."""
     rows = rows_with(shown, "margins", "id", norm)
     if rows is None:

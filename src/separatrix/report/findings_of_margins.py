@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from separatrix.report.finding import NORMS, Finding, Question, rows_with
+from separatrix.report.finding import Finding, Question, rows_with
 from separatrix.report.numbers import percent, percents, share_of
-from separatrix.report.shown import Shown, column, flags, whole
+from separatrix.report.shown import NORMS, Shown, column, flags, whole
 from separatrix.report.told import Verdict
 
 _AGAIN = 0.01  # one crossing in a hundred moves no percentile from the 5th to the 95th beyond its interval

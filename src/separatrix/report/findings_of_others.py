@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from separatrix.report.finding import NORMS, Finding, Question, margins_of, rows_with
+from separatrix.report.finding import Finding, Question, margins_by_id, rows_with
 from separatrix.report.numbers import percent, percents, share_of
-from separatrix.report.shown import Shown, column, flags, whole
+from separatrix.report.shown import NORMS, Shown, column, flags, whole
 from separatrix.tables import Rows
 
 _SHORTER = 0.97  # of the margin: what two searches that both arrived may differ by
@@ -41,7 +41,7 @@ def _within(shown: Shown, table: str, title: str) -> Finding:
     if rows is None:
         return asked.unasked(table)
     ids = whole(rows["id"])
-    distance, margin = column(rows, "distance"), margins_of(shown, "l2", ids)
+    distance, margin = column(rows, "distance"), margins_by_id(shown, "l2", ids)
     known = ~np.isnan(distance) & ~np.isnan(margin)
     if not known.any():
         return asked.unasked(f"{table} and margins")
@@ -84,7 +84,7 @@ def _below(shown: Shown, norm: str) -> Finding:
     if attacks is None:
         return asked.unasked("robustness")
     ids, radius, fooled = whole(attacks["id"]), column(attacks, "radius"), flags(attacks["fooled"])
-    margin = margins_of(shown, norm, ids)
+    margin = margins_by_id(shown, norm, ids)
     known = ~np.isnan(margin)
     if not known.any():
         return asked.unasked("robustness and margins")
@@ -105,7 +105,7 @@ def _above(shown: Shown, norm: str) -> Finding:
         return asked.unasked("robustness")
     iterated = attacks.where("method", "PGD")
     ids, radius = whole(iterated["id"]), column(iterated, "radius")
-    beyond = radius > _ABOVE * margins_of(shown, norm, ids)
+    beyond = radius > _ABOVE * margins_by_id(shown, norm, ids)
     if not beyond.any():
         return asked.unasked("robustness and margins")
     reached = np.unique(ids[beyond])

@@ -9,8 +9,8 @@ from functools import partial
 
 from separatrix.report.beside import median_row, same_samples
 from separatrix.report.numbers import median_of, number
-from separatrix.report.sections.margins import NORMS, margins_of
-from separatrix.report.shown import Numbers, Shown, flags
+from separatrix.report.sections.margins import margins_of
+from separatrix.report.shown import NORMS, Numbers, Shown, flags
 from separatrix.report.told import Section, Table
 from separatrix.runs.manifest import Manifest
 from separatrix.tables import Column

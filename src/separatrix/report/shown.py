@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
+NORMS = {"l2": "ℓ2", "linf": "ℓ∞"}
+"""Norms as columns call them, and as they are written."""
+
 _LARGE = 500_000  # rows of a table that is not held beside another one
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.plots.overlaid import Curve, curves
 from separatrix.report.drawing import plain_text
-from separatrix.report.finding import margins_of
+from separatrix.report.finding import margins_by_id
 from separatrix.report.numbers import median_of, number, percentile_of
 from separatrix.report.shown import Numbers, Shown, column, flags, whole
 from separatrix.report.told import Figure, Section, Table, Told
@@ -34,7 +34,7 @@ def reached(shown: Shown, table: str) -> Numbers:
 
 def unrestricted(shown: Shown, table: str) -> float:
     """Median ℓ2 margin without restriction, over the samples of a table; NaN unless all of them have one."""
-    margins = margins_of(shown, "l2", np.unique(whole(shown.held(table)["id"])))
+    margins = margins_by_id(shown, "l2", np.unique(whole(shown.held(table)["id"])))
     return math.nan if np.isnan(margins).any() else median_of(margins).value
 
 

@@ -13,11 +13,10 @@ from separatrix.report.behind import Margins, distances, galleries, ranges
 from separatrix.report.beside import Measured, median_row, median_tile, share_row, table
 from separatrix.report.drawing import distinct, plain_text
 from separatrix.report.numbers import Estimate, median_of, number, percent, percentile_of, percents, share_of
-from separatrix.report.shown import Numbers, Shown, column, whole
+from separatrix.report.shown import NORMS, Numbers, Shown, column, whole
 from separatrix.report.told import Figure, Gallery, Section, Table, Tile, Told
 from separatrix.tables import Rows
 
-NORMS = {"l2": "ℓ2", "linf": "ℓ∞"}
 _ROWS, _LEAST = 14, 6  # classes in a figure; samples that a class needs to be shown: fewer have no interval
 
 
